@@ -19,11 +19,11 @@ from pathlib import Path
 import pytest
 from sources import tree_files
 
-from tautochrone.code.build import FASTEST, Build
 from tautochrone.code.bounds import SHARED_FUNCTIONS, bound_of_image
+from tautochrone.code.build import FASTEST, Build
 from tautochrone.code.images import core_image
-from tautochrone.replay.tile.cycle_bounds import tile_bounds
-from tautochrone.replay.tile.program import tile_system
+from tautochrone.tile.cycle_bounds import tile_bounds
+from tautochrone.tile.systems import tile_system
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hw.units import units
 from tautochrone.replay.systems import system_named, systems
+from tautochrone.tile.units import units
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = "| mechanism | core | model | hw | `tau` system | paper |"

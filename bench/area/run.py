@@ -24,12 +24,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.area.ecp5 import RAM_CELL, SynthesisError, call, cells_of, fastest_clock_mhz, relative
+from bench.area.ecp5 import (
+    RAM_CELL,
+    SynthesisError,
+    call,
+    cells_of,
+    fastest_clock_mhz,
+    relative,
+)
 from bench.commands import ROOT
 from bench.runner import Bench, Given
-from hw.build import SOCKET
-from hw.units import unit_sources, units
 from tautochrone.console.output import note
+from tautochrone.tile.units import unit_sources, units
+from testing.tile import SOCKET
 
 PORTS = SOCKET / "tau_mmu_ports.svh"
 WORK = ROOT / "build" / "area"

@@ -16,11 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.build import Options
 from kernel.systems.jpeg import images
 from repro.composable import applications
-from repro.composable.applications import BUILT, JPEG, PROGRAMS, base, image_source
-from repro.composable.applications import printed, simulated
+from repro.composable.applications import (
+    BUILT,
+    JPEG,
+    PROGRAMS,
+    base,
+    image_source,
+    printed,
+    simulated,
+)
 from repro.composable.unit import unit_cycles
 from repro.engine.results import REPOSITORY
 from tautochrone.compose import code
@@ -28,6 +34,7 @@ from tautochrone.compose.run import Run
 from tautochrone.compose.system import Application, Command, System, pages_of
 from tautochrone.console.output import note
 from tautochrone.targets.build import link
+from tautochrone.tile.build import Options
 
 ITERATIONS = 100
 PAGES_BYTES = (16384, 4096)

@@ -15,7 +15,6 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from hw.build import Options
 from repro.composable.applications import BUILT, PROGRAMS, base, printed, simulated
 from repro.composable.figure10 import QUICK_IMAGES, application
 from repro.engine.results import REPOSITORY
@@ -24,6 +23,7 @@ from tautochrone.compose.run import FRAME_BITS
 from tautochrone.compose.system import Application, Command, System, pages_of
 from tautochrone.console.output import note
 from tautochrone.targets.build import link
+from tautochrone.tile.build import Options
 
 FILLERS_BYTES = (512, 1024, 2560, 3584, 7680, 15872)
 FILLER_ADDRESS, FILLER_STRIDE = 0x80200000, 0x100000

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from hw.build import Options
 from repro.composable.applications import BUILT, PROGRAMS, base, printed
 from repro.engine.results import REPOSITORY
 from tautochrone.targets.build import link
+from tautochrone.tile.build import Options
 
 
 @functools.cache

@@ -21,10 +21,14 @@ from repro.rtmmu.workloads import RESULTS
 from tautochrone.code.bounds import Code
 from tautochrone.console.output import note
 from tautochrone.replay.paging import PAGE_BYTES, MappedPages, page_replay
-from tautochrone.replay.tile.program import program, simulator, tile_system
-from tautochrone.replay.tile.tile import (
-    HEAP_PAGES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
+from tautochrone.replay.tile import (
+    HEAP_PAGES_MAX,
+    TileAccesses,
+    TileCalls,
+    TileReplay,
+    tile_replay,
 )
+from tautochrone.tile.systems import program, simulator, tile_system
 from tautochrone.trace.file import open_trace
 
 SYSTEMS = {OURS: "tile:rtmmu", CONVENTIONAL: "tile:pagetable"}

@@ -9,8 +9,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from repro.tlb.benchmarks import PROGRAMS
 from repro.engine.results import REPOSITORY
+from repro.tlb.benchmarks import PROGRAMS
 
 SETS = 16
 RUNS = 5

@@ -10,7 +10,15 @@ import pytest
 
 from repro.engine.results import REPOSITORY
 from repro.tlb import (
-    bounds, discover, experiment, figure6, figure19, isolation, layouts, run, table1
+    bounds,
+    discover,
+    experiment,
+    figure6,
+    figure19,
+    isolation,
+    layouts,
+    run,
+    table1,
 )
 from repro.tlb.task_sets import FIGURE_19_LEAST, FIGURE_19_MOST, TABLE_1, figure_19
 from tautochrone.tlb.tile import shape, simulation

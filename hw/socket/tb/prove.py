@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from hw.build import SOCKET
 from testing.cocotb_run import CACHE, ROOT
 from testing.mutants import Mutant
+from testing.tile import SOCKET
 
 HARNESS = (
     "hw/socket/rtl/tau_status_pkg.sv",

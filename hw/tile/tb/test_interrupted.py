@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.replay.tile.program import simulator, tile_system
+from tautochrone.tile.systems import simulator, tile_system
 from testing.random_trace import FREE, MALLOC, write_events
 
 SYSTEM = "tile:rtmmu"

@@ -18,9 +18,9 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
-from hw.build import TILE
-from hw.units import HW, STATUS_PACKAGE
+from tautochrone.tile.units import STATUS_PACKAGE
 from testing.cocotb_run import Design, run, simulated
+from testing.tile import HW, TILE
 
 TESTS = "hw.tile.tb.test_port"
 PAGE_BITS, FRAME_BITS = 6, 5

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from hw.build import SOCKET, Options, arguments, verilator
-from hw.units import HW, Unit, unit_sources, units
+from tautochrone.tile.build import Options, arguments, verilator
+from tautochrone.tile.units import Unit, unit_sources, units
+from testing.tile import HW, SOCKET
 
 SIZES = ("PageBits=10 FrameBits=18", "PageBits=18 FrameBits=10", "PageBits=26 FrameBits=27")
 NOT_RESET = re.compile(r"^( *)always_ff @\(posedge clk_i\) begin$", re.M)

@@ -15,8 +15,8 @@ import capstone
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from hw.build import HW
 from tautochrone.targets.build import TARGETS
+from testing.tile import HW
 
 SOFTWARE = HW.parent / "targets/tile"
 WORD = 1 << 32

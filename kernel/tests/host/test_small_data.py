@@ -11,6 +11,7 @@ import itertools
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
+
 from tautochrone.compose import code
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -17,7 +17,14 @@ from tautochrone.compose import code
 from tautochrone.compose.bounds import os_slot_bound_cycles
 from tautochrone.compose.description import Description
 from tautochrone.compose.memory import Memory, loads_of, state_bytes
-from tautochrone.compose.pages import ORDER_MAX, UNIT, WINDOW_END, Page, Segment, segments_of
+from tautochrone.compose.pages import (
+    ORDER_MAX,
+    UNIT,
+    WINDOW_END,
+    Page,
+    Segment,
+    segments_of,
+)
 from tautochrone.compose.system import (
     SPECIAL,
     Application,
@@ -33,9 +40,9 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import compose_format as facts
 from tautochrone.facts import tile_format as tile
 from tautochrone.files import input_file, search
-from tautochrone.replay.tile.program import hardware_folder
 from tautochrone.targets.build import BuildError
 from tautochrone.targets.libraries import Libraries
+from tautochrone.tile.sources import root
 
 RELINK = "link it with `tau compose link`"
 RELINK_CORRECTED = "correct it in the source and link again"
@@ -75,11 +82,6 @@ class Made:
     kernel: Path
     content: bytes
     tiles: tuple[TileUse, ...]
-
-
-def root() -> Path:
-    """The folder with kernel/, core/ and hw/: the repository, or the package's."""
-    return hardware_folder().parent
 
 
 def base_of(folder: Path) -> Base:

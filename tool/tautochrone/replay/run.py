@@ -75,7 +75,7 @@ def entries_of(trace: OpenTrace, names: Sequence[str], options: Options) -> list
     for system in beside.values():
         system.prepare()
     if beside:
-        from tautochrone.replay.tile.progress import run_in_threads
+        from tautochrone.tile.simulation import run_in_threads
 
         found = run_in_threads(lambda name: beside[name].run(trace, options), list(beside))
         done = dict(zip(beside, found, strict=True))

@@ -23,8 +23,8 @@ from tautochrone.tlb.geometry import (
     known_geometry,
     known_names,
 )
-from tautochrone.tlb.simulate.shape import geometry_or_shape
 from tautochrone.tlb.simulate.evictions import simulate
+from tautochrone.tlb.simulate.shape import geometry_or_shape
 from tautochrone.tlb.simulate.simulator import POLICIES, Simulator
 from tautochrone.tlb.simulate.workload import Accesses, accesses_of, pages_of_tasks
 

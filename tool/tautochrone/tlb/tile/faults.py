@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tautochrone.tlb.partition import STACK
 from tautochrone.tlb.tile.records import Fault
 from tautochrone.tlb.tile.system import PAGE_BYTES, TileTask
 
@@ -21,7 +22,7 @@ def told(task: TileTask, fault: Fault) -> str:
 
 
 def _place(task: TileTask, address: int) -> str:
-    stack = task.place.stack
+    stack = task.run_of(STACK)
     reach = max(PAGE_BYTES, stack.size_bytes)  # of a frame that is larger than the page below
     if stack.start - reach <= address < stack.start:
         return (

@@ -2,104 +2,120 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from tautochrone.errors import TauError
 from tautochrone.facts import tile_format as tile
-from tautochrone.tlb.geometry import CODE, DATA, Geometry
-from tautochrone.tlb.tile.system import PAGE_BYTES, Extent, Heap, Place
+from tautochrone.tlb.geometry import Geometry
+from tautochrone.tlb.partition import (
+    CODE,
+    GLOBALS,
+    HEAP,
+    ISOLATED,
+    STACK,
+    Partition,
+    Principal,
+    Run,
+    role_of,
+)
+from tautochrone.tlb.tile.system import PAGE_BYTES
 
 WINDOW_PAGES = 256  # of a task: the lower half for itself, the upper half for its heap
 HALF_BYTES = WINDOW_PAGES // 2 * PAGE_BYTES
-Masks = tuple[int, ...]
+Sets = tuple[tuple[int, ...], ...]  # of each array
 
 
-def window_of(principal: int) -> int:
+def window_of(number: int) -> int:
     """The address of a principal's window; 0 is the kernel's."""
-    return tile.ADDRESS_WINDOW + principal * WINDOW_PAGES * PAGE_BYTES
+    return tile.ADDRESS_WINDOW + number * WINDOW_PAGES * PAGE_BYTES
 
 
-def all_sets(geometry: Geometry) -> Masks:
-    """The masks of one who may use every set."""
-    return tuple((1 << array.sets) - 1 for array in geometry.arrays)
+def all_sets(geometry: Geometry) -> Sets:
+    """The sets of one who may use every set."""
+    return tuple(tuple(range(array.sets)) for array in geometry.arrays)
 
 
-def masks(geometry: Geometry, first_level: Sequence[int]) -> Masks:
-    """The masks of one who owns these sets of the first level, where all indices are linear."""
-    sets = geometry.arrays[0].sets
-    owned = set(first_level)
+def sets_of(geometry: Geometry, first_level: Sequence[int]) -> Sets:
+    """The sets of one who owns these sets of the first level, where all indices are linear."""
+    count = geometry.arrays[0].sets
     return tuple(
-        sum(1 << index for index in range(array.sets) if index % sets in owned)
+        tuple(index for index in range(array.sets) if index % count in first_level)
         for array in geometry.arrays
     )
 
 
-def is_admissible(geometry: Geometry, owned: Masks, address: int, role: str) -> bool:
+def is_admissible(geometry: Geometry, owned: Sets, address: int, role: str) -> bool:
     """Whether the page's entries all lie in owned sets."""
     return all(
-        owned[each.array] >> each.index(address // PAGE_BYTES) & 1
+        each.index(address // PAGE_BYTES) in owned[each.array]
         for each in geometry.structures
         if each.role == role
     )
 
 
-def extents(
-    geometry: Geometry, owned: Masks, principal: int, kinds: Sequence[tuple[str, int]]
-) -> list[Extent]:
-    """For each of KINDS, a structure's role and pages, the lowest free extent of the window.
+def runs_of(
+    geometry: Geometry, owned: Sets, number: int, parts: Sequence[tuple[str, int]]
+) -> list[Run]:
+    """For each part, with its pages, the lowest free run in the window.
 
     Raises TauError if the window has none.
     """
-    start = window_of(principal)
+    start = window_of(number)
     free = set(range(start + PAGE_BYTES, start + HALF_BYTES - PAGE_BYTES, PAGE_BYTES))
     found = []
-    for role, count in kinds:
-        usable = {page for page in free if is_admissible(geometry, owned, page, role)}
-        extent = next(
-            (
-                each
-                for each in (Extent(page, count * PAGE_BYTES) for page in sorted(usable))
-                if usable.issuperset(each.pages())
-            ),
-            None,
+    for part, count in parts:
+        size_bytes = count * PAGE_BYTES
+        usable = {page for page in free if is_admissible(geometry, owned, page, role_of(part))}
+        starts = (
+            page
+            for page in sorted(usable)
+            if usable.issuperset(range(page, page + size_bytes, PAGE_BYTES))
         )
-        if extent is None:
-            raise TauError(f"the window of principal {principal} has no {count} adjacent pages")
-        free.difference_update(extent.pages())
-        found.append(extent)
+        first = next(starts, None)
+        if first is None:
+            raise TauError(f"the window of principal {number} has no {count} adjacent pages")
+        free.difference_update(range(first, first + size_bytes, PAGE_BYTES))
+        found.append(Run(part, first, size_bytes))
     return found
 
 
-def taken(geometry: Geometry, owned: Masks, places: Sequence[tuple[int, str]]) -> Masks:
-    """Per array, the most entries of pages, each with its role, in one owned set."""
-    counts: Counter[tuple[int, int]] = Counter()
-    for page, role in places:
-        for each in geometry.structures:
-            if each.role == role:
-                counts[each.array, each.index(page // PAGE_BYTES)] += 1
-    most = [0] * len(owned)
-    for (array, index), count in counts.items():
-        if owned[array] >> index & 1:
-            most[array] = max(most[array], count)
-    return tuple(most)
+def kernel_pages(geometry: Geometry, owned: Sets) -> tuple[int, int]:
+    """The kernel's page of state and of stack, in these sets."""
+    state, stack = runs_of(geometry, owned, 0, ((GLOBALS, 1), (STACK, 1)))
+    return state.start, stack.start
 
 
 def place(
     geometry: Geometry,
-    principal: int,
-    own: Masks,
-    heap: Masks | None = None,
+    number: int,
+    own: Sets,
+    heap: Sets | None = None,
     heap_pages: int = 2,
-    mode: str = "isolated",
+    mode: str = ISOLATED,
     code_pages: int = 1,
-) -> Place:
-    """A task's pages in the sets OWN, and its heap's in the sets HEAP."""
-    code, data, stack = extents(
-        geometry, own, principal, ((CODE, code_pages), (DATA, 1), (DATA, 1))
+) -> Principal:
+    """A task's pages in the sets OWN, and its heap's in the sets HEAP (default: the same).
+
+    The heap's runs say how many pages it has; the core finds them.
+    """
+    parts = ((CODE, code_pages), (GLOBALS, 1), (STACK, 1))
+    runs = runs_of(geometry, own, number, parts)
+    window = window_of(number) + HALF_BYTES
+    owned = heap or own
+    entries = Partition(geometry, 4, ()).entries(runs)
+    taken = tuple(
+        max((entries[array, index] for index in sets), default=0)
+        for array, sets in enumerate(owned)
     )
-    window = Extent(window_of(principal) + HALF_BYTES, HALF_BYTES)
-    roles = {page: DATA for each in (data, stack) for page in each.pages()}
-    roles |= {page: CODE for page in code.pages()}
-    used = taken(geometry, heap or own, list(roles.items()))
-    return Place(code, data, stack, Heap(window, heap_pages, heap or own, mode, used))
+    heap_run = Run(HEAP, window, heap_pages * PAGE_BYTES)
+    return Principal(
+        name=f"task {number}",
+        mode=mode,
+        sets=owned,
+        taken=taken,
+        window_start=window,
+        window_bytes=HALF_BYTES,
+        heap_window_bytes=HALF_BYTES,
+        runs=(*runs, heap_run),
+        largest_object_bytes=0,
+    )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tautochrone.facts import tile_format as tile
+from tautochrone.tile.records import Record
 
-RECORD = struct.Struct("<8I")
 JOB, MISSES, VALUE, FAULT, EVICTIONS, UNFINISHED = range(6)  # channels: kernel/tasks/report.c
 OWNER_BITS = 4
 TLBS = ("instructions", "data", "second level")
@@ -86,69 +85,66 @@ class Records:
         return [job for job in self.jobs if job.task == task]
 
 
-def read(content: bytes) -> Records:
-    """The records of the tile's results."""
+def read(rows: Sequence[Record]) -> Records:
+    """The records of a run."""
     found = Records()
-    rows = list(RECORD.iter_unpack(content))
-    told = [row for row in rows if row[0] <= UNFINISHED]
+    told = [row for row in rows if row.channel <= UNFINISHED]
     own = _own(rows)
     for first, second, third in zip(told, told[1:], told[2:], strict=False):
         # A run that was cut short may lack the others.
-        if first[0] in (JOB, UNFINISHED) and third[0] == VALUE:
-            (found.jobs if first[0] == JOB else found.unfinished).append(
+        if first.channel in (JOB, UNFINISHED) and third.channel == VALUE:
+            (found.jobs if first.channel == JOB else found.unfinished).append(
                 Job(
-                    first[1] >> 24,
-                    first[1] & 0xFFFFFF,
-                    first[3],
-                    first[6],
-                    (second[1], second[3], second[6]),
-                    third[1],
+                    first.tag >> 24,
+                    first.tag & 0xFFFFFF,
+                    first.value,
+                    first.sent,
+                    (second.tag, second.value, second.sent),
+                    third.tag,
                     *next(own),
                 )
             )
     for row in told:
-        if row[0] == FAULT:
-            found.faults.append(Fault(row[1] >> 24, row[1] & 0xFFFFFF, row[3], row[6]))
-        elif row[0] == EVICTIONS:
-            pair = row[1] & (1 << 2 * OWNER_BITS) - 1
+        if row.channel == FAULT:
+            found.faults.append(Fault(row.tag >> 24, row.tag & 0xFFFFFF, row.value, row.sent))
+        elif row.channel == EVICTIONS:
+            pair = row.tag & (1 << 2 * OWNER_BITS) - 1
             by, of = pair >> OWNER_BITS, pair & (1 << OWNER_BITS) - 1
-            found.evictions[TLBS[row[1] >> 9], by, of] = row[3]
+            found.evictions[TLBS[row.tag >> 9], by, of] = row.value
     found.entries = list(_entries(rows))
     return found
 
 
-def _own(rows: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
+def _own(rows: Iterable[Record]) -> Iterator[tuple[int, int]]:
     """The own cycles and the stretches of each job, in the order of their records."""
     spent: Counter[int] = Counter()
     stretches: Counter[int] = Counter()
     task, resumed_cycle = 0, None
     for row in rows:
-        cycle = row[4] | row[5] << 32
-        if row[0] == tile.CHANNEL_OWNER:
-            task = row[1]
-        elif row[0] == tile.CHANNEL_RESUME:
-            resumed_cycle = cycle
-        elif row[0] == tile.CHANNEL_TRAP and resumed_cycle is not None:
-            spent[task] += cycle - resumed_cycle
+        if row.channel == tile.CHANNEL_OWNER:
+            task = row.tag
+        elif row.channel == tile.CHANNEL_RESUME:
+            resumed_cycle = row.at_cycle
+        elif row.channel == tile.CHANNEL_TRAP and resumed_cycle is not None:
+            spent[task] += row.at_cycle - resumed_cycle
             stretches[task] += 1
             resumed_cycle = None
-        elif row[0] in (JOB, UNFINISHED):
-            yield spent.pop(row[1] >> 24, 0), stretches.pop(row[1] >> 24, 0)
+        elif row.channel in (JOB, UNFINISHED):
+            yield spent.pop(row.tag >> 24, 0), stretches.pop(row.tag >> 24, 0)
 
 
-def _entries(rows: Iterable[tuple[int, ...]]) -> Iterable[Entry]:
+def _entries(rows: Iterable[Record]) -> Iterable[Entry]:
     """Each trap with the resumption behind it. A nap in between is no cost, so it is left out."""
     trap_cycle: int | None = None
     task: int | None = None
     before: int | None = None
     for row in rows:
-        cycle = row[4] | row[5] << 32
-        if row[0] == tile.CHANNEL_TRAP:
-            trap_cycle, before = cycle, task
-        elif row[0] == tile.CHANNEL_OWNER:
-            task = row[1]
-            if trap_cycle is not None and cycle - row[7] >= trap_cycle:
+        if row.channel == tile.CHANNEL_TRAP:
+            trap_cycle, before = row.at_cycle, task
+        elif row.channel == tile.CHANNEL_OWNER:
+            task = row.tag
+            if trap_cycle is not None and row.at_cycle - row.faults >= trap_cycle:
                 trap_cycle = None  # the core has slept since
-        elif row[0] == tile.CHANNEL_RESUME and trap_cycle is not None and task is not None:
-            yield Entry(task, before, cycle - trap_cycle)
+        elif row.channel == tile.CHANNEL_RESUME and trap_cycle is not None and task is not None:
+            yield Entry(task, before, row.at_cycle - trap_cycle)
             trap_cycle = None

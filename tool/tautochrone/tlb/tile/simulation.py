@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
-from tautochrone.replay.tile.program import hardware_folder
-from tautochrone.replay.tile.progress import run_whole
+from tautochrone.facts import tile_format
+from tautochrone.tile.simulation import simulate as run_simulator
+from tautochrone.tile.sources import root
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.records import Records, read
 from tautochrone.tlb.tile.shape import Shape
@@ -15,18 +16,15 @@ from tautochrone.tlb.tile.system import PAGE_BYTES, System
 BOOT_CYCLES_MAX = 1_000_000  # more than the boot takes without heaps
 WARM_UP_CYCLES_MAX = 4_000_000  # of all tasks together, unless the user says another number
 HEAP_PAGE_CYCLES_MAX = 4000  # more than a heap takes per page of its window: indices are computed
-CYCLE_LIMIT = 3  # the simulator's exit status (hw/tile/sim/main.cpp)
-CYCLES_PER_SECOND_MIN = 10_000  # of a simulator on a slow machine that many others use
 
 
 def builder(folder: Path) -> Builder:
     """A builder of several systems in one folder."""
-    return Builder(hardware_folder().parent, folder)
+    return Builder(root(), folder)
 
 
 def _boot_cycles_max(system: System) -> int:
-    heaps = (task.place.heap for task in system.tasks)
-    pages = sum(heap.window.size_bytes // PAGE_BYTES for heap in heaps if heap is not None)
+    pages = sum(task.place.heap_window_bytes // PAGE_BYTES for task in system.tasks)
     return BOOT_CYCLES_MAX + HEAP_PAGE_CYCLES_MAX * pages
 
 
@@ -62,17 +60,14 @@ def simulated(
     warm_up_cycles_max: int = WARM_UP_CYCLES_MAX,
 ) -> Records:
     """Run the built program of a system, as `simulate` does."""
-    results = builder.folder / "results.bin"
     cycles_max = _boot_cycles_max(system) + warm_up_cycles_max + system.run_cycles
-    line = [str(shape.simulator()), "--program", str(program), "--results", str(results)]
-    line += ["--cycles-max", str(cycles_max)]
-    done = run_whole(line, "the simulation", 60 + cycles_max // CYCLES_PER_SECOND_MIN)
-    if done.returncode == CYCLE_LIMIT:
-        _check_warm_ups(system, read(results.read_bytes()), warm_up_cycles_max, is_cut=True)
-        raise TauError("the kernel went on behind the end of the run")
-    if done.returncode != 0:
-        said = (done.stdout.splitlines() or done.stderr.splitlines() or ["without a message"])[-1]
-        raise TauError(f"the tile stopped: {said}", said=done.stdout + done.stderr)
-    found = read(results.read_bytes())
+    done = run_simulator(shape.simulator(), ["--program", program], cycles_max)
+    if done.code == tile_format.END_CYCLE_LIMIT:
+        _check_warm_ups(system, read(done.records()), warm_up_cycles_max, is_cut=True)
+        raise TauError("the kernel went on after the end of the run")
+    if done.code != tile_format.END_PASSED:
+        lines = done.console.splitlines() or done.messages.splitlines() or ["without a message"]
+        raise TauError(f"the tile stopped: {lines[-1]}", said=done.console + done.messages)
+    found = read(done.records())
     _check_warm_ups(system, found, warm_up_cycles_max, is_cut=False)
     return found

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tautochrone.tlb.discover.checks import Check
-from tautochrone.tlb.discover.linear import reduced, span, sums
 from tautochrone.tlb.discover.directories.many import SUFFERS, most_suffering
+from tautochrone.tlb.discover.linear import reduced, span, sums
 from tautochrone.tlb.discover.meter import Meter
 from tautochrone.tlb.discover.processors.oracle import Pages, Unknown
 from tautochrone.tlb.discover.victims import Level, low, pass_ticks

@@ -13,8 +13,8 @@ import sys
 from tautochrone.errors import TauError
 from tautochrone.tlb.discover.document import document_of
 from tautochrone.tlb.discover.meter import Limit
-from tautochrone.tlb.discover.processors.host import Host
 from tautochrone.tlb.discover.procedure import discover
+from tautochrone.tlb.discover.processors.host import Host
 
 
 def main(cpu: int, seed: int, cpu_seconds_max: float) -> None:

