@@ -9,7 +9,6 @@ import functools
 import re
 from pathlib import Path
 
-from tautochrone.code.build import Build
 from tautochrone.code.bounds import (
     NEVER,
     OVER_ALIGNED_FUNCTIONS,
@@ -18,6 +17,7 @@ from tautochrone.code.bounds import (
     bound_instructions,
     bound_of_image,
 )
+from tautochrone.code.build import Build
 from tautochrone.code.calls import core_code
 from tautochrone.code.images import core_image
 from tautochrone.targets.heaps import heaps

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Tau
 
 from testing.command import tau_started
+from tests.conftest import Tau
 
 # Systems that count instructions have the layout of a 32-bit target.
 IN_32_BITS = ("--layout", "32", "--pools", "always")

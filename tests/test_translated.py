@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import Tau
 
 from tautochrone.errors import EXIT_FAILED
 from tautochrone.trace.file import open_trace
 from tautochrone.translate.recording import SOURCES, Calls, calls_of
 from testing import firmware
+from tests.conftest import Tau
 
 # Without this, `grab` is one call site for structures and strings.
 INLINED = "-Dinline=inline __attribute__((always_inline))"

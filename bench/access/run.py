@@ -18,9 +18,9 @@ from typing import Any
 
 from bench.commands import ROOT, compiled, cpu_seconds
 from bench.runner import Bench, Given
-from testing.satisfiability import formula
 from tautochrone.record import accesses as access
 from tautochrone.record.launch import PRESET
+from testing.satisfiability import formula
 
 RECORDINGS = "recordings"
 ROUNDS, ROUNDS_QUICK = 3, 1

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.allocators.images import (
-    ISAS, OUT, PEERS, PeerMissing, compile_c, link, peer_image, sizes_of
+    ISAS,
+    OUT,
+    PEERS,
+    PeerMissing,
+    compile_c,
+    link,
+    peer_image,
+    sizes_of,
 )
 from bench.commands import ROOT
 from tautochrone.targets.sources import CORE_FILES

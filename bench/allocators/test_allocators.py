@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.allocators import (code_size, golden, images, peers, programs, synthetic, targets)
-from testing.golden import pinned
+from bench.allocators import code_size, golden, images, peers, programs, synthetic, targets
 from tautochrone.errors import TauError
 from tautochrone.replay import emulator, opened
 from tautochrone.replay.search import grid_sizes_of
+from testing.golden import pinned
 
 ISA = "m4"
 PEERS = ("newlib", "newlib-nano")

@@ -21,10 +21,8 @@ from typing import Any
 
 from bench.commands import OUT, ROOT, compiled, cpu_seconds, gcc_program
 from bench.runner import Bench, Given, conditions
-
 from tautochrone import native
-from tautochrone.record import merge
-from tautochrone.record import processes, session
+from tautochrone.record import merge, processes, session
 from tautochrone.record.launch import PRESET
 
 HERE = Path(__file__).resolve().parent

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench.commands import cpu_seconds
-from bench.runtime import run as bench
 from bench.runtime import cases, recorded, server
+from bench.runtime import run as bench
 from bench.runtime.programs import HERE, allocators, built, programs
 
 

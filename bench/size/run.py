@@ -15,8 +15,8 @@ from pathlib import Path
 
 from bench.commands import ROOT
 from bench.runner import Bench
-from testing.golden import pinned
 from tautochrone.targets.build import TARGETS
+from testing.golden import pinned
 
 GOLDEN = ROOT / "bench" / "size" / "golden.json"
 COMPILERS = {name: [TARGETS[name].compiler, *TARGETS[name].machine] for name in ("rv32", "m4")}

@@ -22,8 +22,8 @@ import numpy as np
 
 from bench.runner import Bench
 from tautochrone.console.output import note
-from testing.sv39 import unmap_cost as sv39_unmap_cost
 from testing import table_cost as costs
+from testing.sv39 import unmap_cost as sv39_unmap_cost
 
 PAGES_LOG2 = 20
 SIZES_LOG2 = 17

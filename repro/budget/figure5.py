@@ -22,8 +22,8 @@ from typing import Any
 
 from bench.allocators import peers
 from bench.allocators.images import PeerMissing
-from repro.budget import workload
 from bench.allocators.ours import footprint, plan_of
+from repro.budget import workload
 from repro.budget.traces import trace_of
 from tautochrone.console.output import note
 

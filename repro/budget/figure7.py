@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from repro.budget.figure5 import SYSTEMS_32, Measure
 from bench.allocators.ours import footprint, plan_of
+from repro.budget.figure5 import SYSTEMS_32, Measure
 from repro.budget.traces import RESULTS, trace_of
 from tautochrone.console.output import note
 

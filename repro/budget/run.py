@@ -5,7 +5,14 @@ from __future__ import annotations
 import sys
 
 from repro.budget import (
-    budget_rules, cross_input, figure3, figure5, figure6, figure7, recordings, table1
+    budget_rules,
+    cross_input,
+    figure3,
+    figure5,
+    figure6,
+    figure7,
+    recordings,
+    table1,
 )
 from repro.budget.derived import derived
 from repro.budget.traces import RESULTS

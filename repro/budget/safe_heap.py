@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.allocators.ours import plan_of
 from bench.runner import Bench, Given
 from repro.budget import workload
-from bench.allocators.ours import plan_of
 from repro.budget.traces import trace_of
 from tautochrone.facts import fault_format as faults
 from tautochrone.plan.file import Plan

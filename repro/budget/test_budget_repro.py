@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.allocators import ours
-from repro.budget import (budget_rules, figure3, figure7, recordings, table1, traces, workload)
+from repro.budget import budget_rules, figure3, figure7, recordings, table1, traces, workload
 from tautochrone.plan.heap import exact, exhaustive, greedy
 
 

@@ -23,7 +23,14 @@ from repro.engine.results import Results
 from tautochrone.coldcode.fragment import PAGE_BYTES, Fragment, read_fragment
 from tautochrone.coldcode.linux import kept, source
 from tautochrone.coldcode.linux.build import (
-    IMAGE, PREFIX, Built, Make, Wish, build, compiler_tools, configurations_folder
+    IMAGE,
+    PREFIX,
+    Built,
+    Make,
+    Wish,
+    build,
+    compiler_tools,
+    configurations_folder,
 )
 from tautochrone.coldcode.linux.flash import symbols_of
 from tautochrone.coldcode.linux.initramfs import initramfs

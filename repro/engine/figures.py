@@ -22,7 +22,14 @@ from bokeh.plotting import figure
 
 from repro.engine.sentences import filled, value_at
 from tautochrone.report.panel import (
-    BLUE, GRAY, GREEN, ORANGE, RED, Panel, label_bytes, plain_figure
+    BLUE,
+    GRAY,
+    GREEN,
+    ORANGE,
+    RED,
+    Panel,
+    label_bytes,
+    plain_figure,
 )
 
 COLORS = [BLUE, ORANGE, GREEN, RED, GRAY, "#7fb8e6", "#7fcdb9", "#c9a227", "#b9d9f2", "#f0a07a"]

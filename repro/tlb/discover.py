@@ -14,7 +14,7 @@ from typing import Any
 from repro.tlb.benchmarks import PROGRAMS
 from repro.tlb.experiment import simulated
 from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.records import Job
+from tautochrone.tlb.tile.simulation import Job
 from tautochrone.tlb.tile.system import PAGE_BYTES, TileTask
 
 SHAPES = (("16x4", 2), ("16x4", 8), ("8x2", 2), ("4x4", 2), ("16x4+128x4", 2))

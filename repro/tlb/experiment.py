@@ -21,7 +21,7 @@ from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import Principal
 from tautochrone.tlb.tile import placing, shape, simulation
 from tautochrone.tlb.tile.code import Builder
-from tautochrone.tlb.tile.records import Records
+from tautochrone.tlb.tile.simulation import Records
 from tautochrone.tlb.tile.system import System, TileTask
 
 SHAPE, LATENCY = "16x4", 2

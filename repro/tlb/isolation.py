@@ -13,7 +13,7 @@ from repro.tlb.experiment import LATENCY, SETS, SHAPE, WAYS, Experiment, misses,
 from repro.tlb.task_sets import FIGURE_9, TABLE_1, TaskSet
 from tautochrone.tlb.partition import GLOBALS, Principal
 from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.records import Records
+from tautochrone.tlb.tile.simulation import Records
 from tautochrone.tlb.tile.system import PAGE_BYTES, TileTask
 
 TLB = shape.parsed(SHAPE, latency=LATENCY)

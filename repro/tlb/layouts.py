@@ -24,9 +24,10 @@ from repro.tlb.experiment import (
     shared_places,
 )
 from repro.tlb.task_sets import FIGURE_9, FIGURE_18, FIGURE_20, TABLE_1, TaskSet, figure_19
-from tautochrone.tlb.partition import GLOBALS, HEAP, STACK, Run
+from tautochrone.tlb.partition import GLOBALS, HEAP, STACK
+from tautochrone.tlb.partition import Run as PageRun
 from tautochrone.tlb.tile import placing
-from tautochrone.tlb.tile.records import Records
+from tautochrone.tlb.tile.simulation import Records
 from tautochrone.tlb.tile.system import PAGE_BYTES
 
 SEEDS = 5
@@ -67,7 +68,7 @@ def packed(experiment: Experiment, seed: int, is_in_order: bool = False) -> Reco
     end = shared[0].window_start
     state, stack, *own = range(end - (2 * len(shared) + 2) * PAGE_BYTES, end, PAGE_BYTES)
     places = [
-        each.with_runs([Run(GLOBALS, first, PAGE_BYTES), Run(STACK, second, PAGE_BYTES)])
+        each.with_runs([PageRun(GLOBALS, first, PAGE_BYTES), PageRun(STACK, second, PAGE_BYTES)])
         for each, first, second in zip(shared, own[::2], own[1::2], strict=True)
     ]
     tasks = experiment.sharing_tasks(places, seed)

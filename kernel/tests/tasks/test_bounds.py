@@ -14,7 +14,7 @@ from statistics import median
 import pytest
 
 from kernel.tests.tasks.task_sets import WALKER, walker_arguments
-from tautochrone.tlb.planner import plan_partition
+from tautochrone.tlb.planning.planner import plan_partition
 from tautochrone.tlb.run import Choice, run
 from tautochrone.tlb.tasks import TaskSet, read_tasks
 from tautochrone.tlb.tile import shape

@@ -13,7 +13,7 @@ import pytest
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
 from tautochrone.tlb.tile import placing, shape, simulation
 from tautochrone.tlb.tile.entry_bound import entry_cycles
-from tautochrone.tlb.tile.records import Records
+from tautochrone.tlb.tile.simulation import Records
 
 TASKS = 15
 PERIOD, LONGER = 70_000, 9_000

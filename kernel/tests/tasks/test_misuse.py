@@ -15,7 +15,7 @@ from tautochrone.errors import TauError
 from tautochrone.facts import status_format as status
 from tautochrone.tlb.partition import CODE, HEAP, Run
 from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.records import Records
+from tautochrone.tlb.tile.simulation import Records
 from tautochrone.tlb.tile.system import PAGE_BYTES, System, TileTask
 
 PROGRAMS = ROOT / "kernel/tests/tasks"

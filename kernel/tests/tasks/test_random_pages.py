@@ -17,7 +17,7 @@ import pytest
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
 from tautochrone.tlb.tile import placing, shape, simulation
 from tautochrone.tlb.tile.code import Builder
-from tautochrone.tlb.tile.records import Records
+from tautochrone.tlb.tile.simulation import Records
 
 MS = 5_000
 HYPERPERIODS = 2

@@ -13,7 +13,7 @@ import pytest
 
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
 from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.records import Records
+from tautochrone.tlb.tile.simulation import Records
 
 MS = 20_000
 HYPERPERIODS = 2

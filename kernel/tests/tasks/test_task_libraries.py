@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernel.tests.library_programs import PROGRAMS, LibraryProgram
-from tautochrone.tlb.planner import plan_partition
+from tautochrone.tlb.planning.planner import plan_partition
 from tautochrone.tlb.run import Choice, run
 from tautochrone.tlb.tasks import read_tasks
 from tautochrone.tlb.tile.shape import parsed

@@ -17,8 +17,8 @@ from tautochrone.trace.ending import note_ending
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
-    from tautochrone.verify.recordings import Done
     from tautochrone.replay.opened import OpenTrace
+    from tautochrone.verify.recordings import Done
 
 PATH = click.Path(dir_okay=False, path_type=Path)
 TRACES = click.Path(path_type=Path)
@@ -76,9 +76,9 @@ def command(
     """
     from tautochrone.plan.file import load_plan
     from tautochrone.plan.remarks import note_plan
-    from tautochrone.verify.recordings import refuse
     from tautochrone.replay.opened import OpenTrace
     from tautochrone.trace.folder import traces_in
+    from tautochrone.verify.recordings import refuse
 
     if output_file.is_stream(plan_path):
         cause = f"{plan_path} is a stream, but the certificate is written into the plan"

@@ -15,7 +15,6 @@ from tautochrone.compose.system import pages_of
 from tautochrone.console import output
 
 
-
 def document(made: Made, description: Description, folder: Path | None) -> dict[str, Any]:
     """For JSON."""
     system = made.system

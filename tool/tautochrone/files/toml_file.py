@@ -12,7 +12,6 @@ from tautochrone.files import input_file
 from tautochrone.files.schema import Reader
 from tautochrone.files.toml_lines import lines_of
 
-
 FILE_BYTES_MAX = 1 << 20
 
 

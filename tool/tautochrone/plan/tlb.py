@@ -1,4 +1,4 @@
-"""[tlb]: the TLB sets, windows and pages of tasks, which `tau tlb plan` finds (tlb/planner.py).
+"""[tlb]: the TLB sets, windows and pages of tasks, which `tau tlb plan` finds.
 
 The section holds the whole geometry, so that a plan can be checked, and its header written, without
 the geometry's file. The header is what core/tlb_color.h takes.
@@ -29,7 +29,7 @@ from tautochrone.tlb.partition import (
     Principal,
     Run,
 )
-from tautochrone.tlb.planning.run_heap import RunHeap
+from tautochrone.tlb.planning.demand import RunHeap
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.tlb.tile.entry_bound import STRETCH_CYCLES
-from tautochrone.tlb.tile.records import Job
+from tautochrone.tlb.tile.simulation import Job
 
 COST, BOUND, DEADLINE = "cost_cycles", "bound_cycles", "period_cycles"
 FIGURES = COST, BOUND, DEADLINE  # a job above its own cost also makes others late

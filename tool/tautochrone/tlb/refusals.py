@@ -6,8 +6,7 @@ from __future__ import annotations
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import tile_format
 from tautochrone.tlb.partition import Partition
-from tautochrone.tlb.planning.demand import demands_of
-from tautochrone.tlb.planning.unfulfilled import unfulfilled
+from tautochrone.tlb.planning.demand import demands_of, unfulfilled
 from tautochrone.tlb.response import EntryCycles
 from tautochrone.tlb.tasks import AddressRange, TaskSet
 from tautochrone.tlb.tile.shape import Shape

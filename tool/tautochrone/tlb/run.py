@@ -31,10 +31,8 @@ from tautochrone.tlb.response import EntryCycles, Response, responses_in, timing
 from tautochrone.tlb.tasks import KERNEL, Task, TaskSet
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.entry_bound import entry_cycles
-from tautochrone.tlb.tile.faults import told
-from tautochrone.tlb.tile.records import TLBS, Job, Records
 from tautochrone.tlb.tile.shape import Shape
-from tautochrone.tlb.tile.simulation import WARM_UP_CYCLES_MAX, simulated
+from tautochrone.tlb.tile.simulation import TLBS, WARM_UP_CYCLES_MAX, Job, Records, simulated, told
 from tautochrone.tlb.tile.system import (
     ARGUMENTS_MAX,
     HEAP_WINDOW_PAGES_MAX,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tautochrone.compose import code, making, planning
 from tautochrone.compose.description import read_description
 from tautochrone.errors import TauError

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+
 from tautochrone.commands.compose import check
 from tautochrone.compose.leaks import LEAKS
 from tautochrone.errors import EXIT_FAILED, EXIT_LIMIT_EXCEEDED, TauError

@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 import pytest
+
 from testing.command import tau
 
 pytestmark = pytest.mark.slow

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from testing.command import tau
 
 ROOT = Path(__file__).resolve().parents[3]

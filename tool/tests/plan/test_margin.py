@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tautochrone.plan.file import load_plan
-from tautochrone.plan.heap.recordings import ReplayedRecording
-from tautochrone.plan.making import Made, Wanted, make_plan
 from tautochrone.plan.heap.margin import DEFAULT, FACTORS, LEAST, advised, margin_of
+from tautochrone.plan.heap.recordings import ReplayedRecording
 from tautochrone.plan.heap.spread import LeftOut, Needs, Spread
+from tautochrone.plan.making import Made, Wanted, make_plan
 from tautochrone.trace.folder import traces_in
 from testing.command import tau
 from testing.random_trace import FREE, MALLOC, write_events

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tautochrone.code.build import Build
 from tautochrone.code.bounds import bound_accesses, bound_instructions, is_zbb
+from tautochrone.code.build import Build
 from tautochrone.code.calls import Machine, core_code
 from tautochrone.code.images import CODE_ADDRESS, Image
 from tautochrone.errors import TauError

@@ -28,7 +28,7 @@ from tautochrone.tlb.geometry import (
     Structure,
     known_geometry,
 )
-from tautochrone.tlb.simulate.simulator import POLICIES, Simulator
+from tautochrone.tlb.simulate import POLICIES, Simulator
 
 ROOT = Path(__file__).resolve().parents[3]
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))

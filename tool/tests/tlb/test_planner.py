@@ -27,12 +27,10 @@ from tautochrone.tlb.geometry import (
     known_names,
 )
 from tautochrone.tlb.partition import GLOBALS, HEAP, PARTS, STACK, UNCOLORED, Partition, role_of
-from tautochrone.tlb.planner import Planned, plan_partition, refuse_misfits
-from tautochrone.tlb.planning.demand import demands_of
-from tautochrone.tlb.planning.page_range import PageRange
+from tautochrone.tlb.planning.demand import Call, RunHeap, demands_of
 from tautochrone.tlb.planning.placement import runs_in
-from tautochrone.tlb.planning.run_heap import Call, RunHeap
-from tautochrone.tlb.planning.shares import divide
+from tautochrone.tlb.planning.planner import Planned, plan_partition, refuse_misfits
+from tautochrone.tlb.planning.shares import PageRange, divide
 from tautochrone.trace.file import TraceWriter
 from tool.tests.tlb.task_files import (
     KERNEL,

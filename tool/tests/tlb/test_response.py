@@ -16,7 +16,7 @@ import pytest
 from model.tlb_color import response as naive
 from tautochrone.errors import TauError
 from tautochrone.tlb.geometry import known_geometry
-from tautochrone.tlb.planner import plan_partition
+from tautochrone.tlb.planning.planner import plan_partition
 from tautochrone.tlb.response import (
     EntryCycles,
     Machine,

@@ -21,9 +21,7 @@ from tautochrone.errors import EXIT_FAILED, EXIT_LIMIT_EXCEEDED, EXIT_USAGE
 from tautochrone.facts import trace_format as form
 from tautochrone.plan.file import load_any_plan
 from tautochrone.tlb.geometry import known_geometry
-from tautochrone.tlb.planning.demand import demands_of
-from tautochrone.tlb.planning.run_heap import Call
-from tautochrone.tlb.planning.unfulfilled import unfulfilled
+from tautochrone.tlb.planning.demand import Call, demands_of, unfulfilled
 from tautochrone.tlb.tasks import read_tasks
 from tautochrone.tlb.tile.shape import PAGE_BITS, parsed, shape_of
 from tautochrone.tlb.tile.system import PAGE_BYTES

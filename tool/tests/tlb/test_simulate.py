@@ -23,10 +23,15 @@ from tautochrone.tlb.geometry import (
     known_geometry,
     known_names,
 )
-from tautochrone.tlb.simulate.evictions import simulate
-from tautochrone.tlb.simulate.shape import geometry_or_shape
-from tautochrone.tlb.simulate.simulator import POLICIES, Simulator
-from tautochrone.tlb.simulate.workload import Accesses, accesses_of, pages_of_tasks
+from tautochrone.tlb.simulate import (
+    POLICIES,
+    Accesses,
+    Simulator,
+    accesses_of,
+    geometry_or_shape,
+    pages_of_tasks,
+    simulate,
+)
 
 SEED = 1
 ACCESSES = 150_000

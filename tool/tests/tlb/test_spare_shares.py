@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone.tlb.geometry import known_geometry
-from tautochrone.tlb.planner import Planned, plan_partition
-from tautochrone.tlb.planning.price import crowded_entries, price, told
+from tautochrone.tlb.planning.planner import Planned, crowded_entries, plan_partition, price, told
 from tautochrone.tlb.tile.shape import geometry_or_shape, parsed
 from tool.tests.tlb.task_files import KERNEL, PAGE, task, task_set
 

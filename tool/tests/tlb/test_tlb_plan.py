@@ -17,7 +17,7 @@ from tautochrone.facts import geometry_format
 from tautochrone.plan.file import load_any_plan, load_plan, plan_text, without_heap
 from tautochrone.tlb.geometry import known_geometry
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, UNCOLORED
-from tautochrone.tlb.planner import plan_partition
+from tautochrone.tlb.planning.planner import plan_partition
 from testing.random_trace import MALLOC, write_events
 from tool.tests.tlb.task_files import HEAD, KERNEL, PAGE, task, task_set
 from tool.tests.tlb.test_geometry import GOOD as OWN_GEOMETRY

@@ -15,7 +15,7 @@ from tautochrone.tlb.discover.meter import Limit
 from tautochrone.tlb.discover.procedure import discover
 from tautochrone.tlb.discover.processors.simulated import SimulatedProcessor
 from tautochrone.tlb.discover.processors.tile import Tile
-from tautochrone.tlb.simulate.shape import geometry_or_shape
+from tautochrone.tlb.simulate import geometry_or_shape
 from tautochrone.tlb.tile.shape import Shape, parsed
 
 HOST, TILE = "host", "tile:"

@@ -14,8 +14,15 @@ from tautochrone.targets.libraries import STRINGS
 from tautochrone.targets.sources import CORE_FILES
 from tautochrone.tile.compiled import Object, compiled
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, Run
-from tautochrone.tlb.tile.faults import LARGE_FRAME
-from tautochrone.tlb.tile.system import PAGE_BYTES, Extras, System, TileTask, Words, c_text
+from tautochrone.tlb.tile.system import (
+    LARGE_FRAME,
+    PAGE_BYTES,
+    Extras,
+    System,
+    TileTask,
+    Words,
+    c_text,
+)
 
 CORE = tuple(f"core/{name}" for name in CORE_FILES["tlb_color"])
 TASK = "kernel/systems/tasks"

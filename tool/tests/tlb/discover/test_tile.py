@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tautochrone.tlb.discover.find_bits import check_of, find_bits
+from tautochrone.tlb.discover.checks import check_of, find_bits
 from tautochrone.tlb.discover.index import Index
 from tautochrone.tlb.discover.linear import reduced
 from tautochrone.tlb.discover.meter import Limit

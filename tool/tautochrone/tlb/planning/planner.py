@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,15 +21,71 @@ from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import tile_format
 from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import ISOLATED, PAGES_MAX, UNCOLORED, Partition, Principal
-from tautochrone.tlb.planning.capacity import over_capacity
 from tautochrone.tlb.planning.demand import Demand, demands_of
-from tautochrone.tlb.planning.page_range import Bits, PageRange
-from tautochrone.tlb.planning.placement import Refusal, Search, place
-from tautochrone.tlb.planning.price import price
-from tautochrone.tlb.planning.shares import Shares, divide
-from tautochrone.tlb.planning.uncolored import place_uncolored
+from tautochrone.tlb.planning.placement import (
+    Refusal,
+    Search,
+    over_capacity,
+    place,
+    place_uncolored,
+)
+from tautochrone.tlb.planning.shares import Bits, PageRange, Shares, divide
 from tautochrone.tlb.tasks import FixedSets, TaskSet
 from tautochrone.tlb.tile.shape import shape_of
+
+
+def crowded_entries(partition: Partition) -> int:
+    """How many entries lie in sets that all principals together fill beyond the safe ways."""
+    entries: Counter[tuple[int, int]] = Counter()
+    for each in partition.principals:
+        entries.update(partition.entries(each.runs))
+    safe_ways = [array.safe_ways for array in partition.geometry.arrays]
+    return sum(count for place, count in entries.items() if count > safe_ways[place[0]])
+
+
+def price(colored: Partition, uncolored: Partition) -> dict[str, dict[str, int]]:
+    """For both: bytes of windows and page tables, and entries in crowded sets."""
+    return {
+        name: {
+            "address_space_bytes": each.address_space_bytes,
+            "page_table_bytes": each.page_table_bytes,
+            "crowded_entries": crowded_entries(each),
+        }
+        for name, each in (("colored", colored), ("uncolored", uncolored))
+    }
+
+
+def told(found: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """For people: the price, and the promise beside it."""
+    ours, theirs = found["colored"], found["uncolored"]
+    windows, tables = (
+        f"{ours[key]:,} bytes, not {theirs[key]:,}"
+        for key in ("address_space_bytes", "page_table_bytes")
+    )
+    lines = [f"price of the colors: windows of {windows}; page tables of {tables}"]
+    before, after = theirs["crowded_entries"], ours["crowded_entries"]
+    if not before:
+        lines.append(
+            "colors buy nothing while all keep to these pages: without them no set has more entries"
+            " than safe ways either"
+        )
+    if after > before:
+        lines.append(
+            f"colors cost misses here: {after:,} entries share sets that do not hold them, and"
+            f" {before:,} without colors"
+        )
+    elif after == before != 0:
+        lines.append(
+            f"colors neither cost nor save misses here: {after:,} entries share sets that do not"
+            " hold them, with colors and without"
+        )
+    elif before:
+        lines.append(
+            f"promise: {after:,} entries share sets that do not hold them; {before:,} without"
+            " colors"
+        )
+    return lines
+
 
 RANGES_MAX = 4  # of as many shares, tried for one principal
 OWNERS_MAX = 3  # named in a refusal
