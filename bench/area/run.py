@@ -44,6 +44,7 @@ SEED = 1
 TARGET_MHZ = 100
 COLUMNS = {"lut": "lut", "ff": "ff", "bram": "block_rams"}
 PAGE_BITS = FRAME_BITS = 18
+RANGE = r"\[(.+?):0\]"  # a dimension of a port
 RAM_CELL_BITS = 16 * 4
 BLOCK_BITS = 18 * 1024
 ENTRY_BITS = FRAME_BITS + 3  # frame and rights
@@ -204,20 +205,24 @@ def check_memories(design: Design, row: dict[str, Any]) -> None:
 def ports(design: Design) -> list[tuple[str, str, int]]:
     """The ports of the socket: direction, name, bits; clock and reset apart."""
     header = PORTS.read_text()
-    found = re.findall(r"(input|output)\s+logic\s+(?:\[(.+?):0\])?\s*(\w+)", header)
+    found = re.findall(r"(input|output)\s+logic\s+((?:\[.+?:0\])*)\s*(\w+)", header)
     if len(found) != len(re.findall(r"^ *(?:input|output)\b", header, re.M)):
         raise SynthesisError(f"{relative(PORTS)}: a port cannot be read")
+    return [
+        (direction, name, math.prod(_size(design, name, each) for each in re.findall(RANGE, high)))
+        for direction, high, name in found
+        if name not in ("clk_i", "rst_ni")
+    ]
+
+
+def _size(design: Design, name: str, high: str) -> int:
+    """The size of a dimension with this highest index."""
     sizes = {"PageBits": PAGE_BITS, "FrameBits": FRAME_BITS}
-    result = []
-    for direction, high, name in found:
-        words = re.fullmatch(r"(PageBits|FrameBits)?(-1)?(\d+)?", high.replace(" ", ""))
-        if words is None:
-            raise SynthesisError(f"{design.module}: no idea how wide {name} is: {high}")
-        base, minus, number = words.groups()
-        high_bit = sizes.get(base, 0) - bool(minus) + int(number or 0)
-        if name not in ("clk_i", "rst_ni"):
-            result.append((direction, name, high_bit + 1))
-    return result
+    words = re.fullmatch(r"(PageBits|FrameBits)?(-1)?(\d+)?", high.replace(" ", ""))
+    if words is None:
+        raise SynthesisError(f"{design.module}: no idea how wide {name} is: {high}")
+    base, minus, number = words.groups()
+    return sizes.get(base, 0) - bool(minus) + int(number or 0) + 1
 
 
 def wrapper(design: Design) -> str:

@@ -30,7 +30,8 @@
   output logic                 data_last_hit_o,
   output logic [FrameBits-1:0] data_last_frame_o,
 
-  // Table memories 0 to 4: c[b], h[b], d[b], sp[a], s[i] of the validity array. A page table is table 2.
+  // Table memories 0 to 4: c[b], h[b], d[b], sp[a], s[i] of the validity array. Table 2 can be a
+  // page table.
   output logic [4:0]             table_req_o,
   output logic [4:0][PageBits:0] table_addr_o,
   input  logic [4:0]             table_rvalid_i,

@@ -2,7 +2,7 @@
 `ifndef TAU_MMU_UNUSED_SVH
 `define TAU_MMU_UNUSED_SVH
 
-// Reads no table of that number: nothing is asked, and lint is told so.
+// Reads no table of that number: it sends no request, and lint accepts that.
 `define TAU_MMU_TABLE_UNUSED(Number)                                                               \
   assign table_req_o[Number] = 1'b0;                                                               \
   assign table_addr_o[Number] = '0;                                                                \

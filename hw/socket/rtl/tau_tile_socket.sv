@@ -1,5 +1,5 @@
 // Asserts the rules of the MMU socket in every simulation of a tile (hw/tile/doc/tile.md, "The MMU
-// socket"): what a unit must do, and what it may rely on. It only watches. tau_tile_port.sv asserts
+// socket"): the duties of a unit, and its assumptions. It only watches. tau_tile_port.sv asserts
 // that each result belongs to a lookup, and what a result may contain.
 `include "tau_assert.svh"
 

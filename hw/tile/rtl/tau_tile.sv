@@ -26,7 +26,7 @@ module tau_tile
   parameter ibex_pkg::rv32m_e RV32M = ibex_pkg::RV32MFast,
   parameter ibex_pkg::rv32b_e RV32B = ibex_pkg::RV32BNone,
   parameter int unsigned Tile = 0,
-  // Frames of the upper half are no memory (tau_tile_special.sv), and there is a memory tile.
+  // Frames of the upper half are devices (tau_tile_special.sv), and there is a memory tile.
   parameter bit SpecialFrames = 1'b0,
   localparam int unsigned OffsetBits = GranuleBits - 2,  // of a word in a page
   localparam int unsigned WordBits = FrameBits + OffsetBits,
@@ -209,116 +209,77 @@ module tau_tile
     .table_addr_i  (table_addr)
   );
 
-  // Both ports of the core.
-  logic                 instr_local_req, instr_local_outside, instr_local_gnt, instr_local_err;
-  logic [31:0]          instr_local_rdata;
-  logic                 instr_frame_req, instr_frame_gnt;
+  // Both ports of the core: bit 0 fetches, bit 1 loads and stores.
+  logic                instr_local_req, instr_local_outside, instr_local_gnt, instr_local_err;
+  logic [31:0]         instr_local_rdata;
+  logic                instr_frame_req, instr_frame_gnt;
   logic [WordBits-1:0] instr_frame_word;
-  logic [31:0]          instr_frame_rdata;
-  logic                 instr_window_req, instr_at_once;
-  logic [1:0]           instr_answer_cause;
-
-  tau_tile_port #(
-    .PageBits   (PageBits),
-    .FrameBits  (FrameBits),
-    .GranuleBits(GranuleBits),
-    .Fetch      (1'b1)
-  ) u_instr_port (
-    .clk_i,
-    .rst_ni,
-    .user_i         (instr_user),
-    .core_req_i     (instr_req),
-    .core_gnt_o     (instr_gnt),
-    .core_addr_i    (instr_addr),
-    .core_we_i      (1'b0),
-    .core_be_i      (4'hF),
-    .core_wdata_i   ('0),
-    .core_rvalid_o  (instr_rvalid),
-    .core_rdata_o   (instr_rdata),
-    .core_err_o     (instr_err),
-    .local_req_o    (instr_local_req),
-    .local_outside_o(instr_local_outside),
-    .local_gnt_i    (instr_local_gnt),
-    .local_rdata_i  (instr_local_rdata),
-    .local_err_i    (instr_local_err),
-    .lookup_valid_o (instr_lookup_valid),
-    .lookup_ready_i (instr_lookup_ready),
-    .lookup_page_o  (instr_lookup_page),
-    .lookup_access_o(instr_lookup_access),
-    .lookup_user_o  (instr_lookup_user),
-    .result_valid_i (instr_result_valid),
-    .result_fault_i (instr_result_fault),
-    .result_cause_i (instr_result_cause),
-    .result_frame_i (instr_result_frame),
-    .last_hit_i     (instr_last_hit),
-    .last_frame_i   (instr_last_frame),
-    .frame_req_o    (instr_frame_req),
-    .frame_gnt_i    (instr_frame_gnt),
-    .frame_word_o   (instr_frame_word),
-    .frame_we_o     (),
-    .frame_be_o     (),
-    .frame_wdata_o  (),
-    .frame_rdata_i  (instr_frame_rdata),
-    .window_req_o   (instr_window_req),
-    .at_once_o      (instr_at_once),
-    .answer_window_o(),
-    .answer_cause_o (instr_answer_cause)
-  );
-
-  logic                 data_local_req, data_local_outside, data_local_gnt, data_local_err;
-  logic [31:0]          data_local_rdata;
-  logic                 data_frame_req, data_frame_gnt, data_frame_we;
+  logic [31:0]         instr_frame_rdata;
+  logic                instr_window_req, instr_at_once;
+  logic [1:0]          instr_answer_cause;
+  logic                data_local_req, data_local_outside, data_local_gnt, data_local_err;
+  logic [31:0]         data_local_rdata;
+  logic                data_frame_req, data_frame_gnt, data_frame_we;
   logic [WordBits-1:0] data_frame_word;
-  logic [3:0]           data_frame_be;
-  logic [31:0]          data_frame_wdata, data_frame_rdata;
-  logic                 data_window_req, data_at_once, data_answer_window;
-  logic [1:0]           data_answer_cause;
+  logic [3:0]          data_frame_be;
+  logic [31:0]         data_frame_wdata, data_frame_rdata;
+  logic                data_window_req, data_at_once, data_answer_window;
+  logic [1:0]          data_answer_cause;
+  logic [1:0]          frame_we, answer_window;
+  logic [1:0][3:0]     frame_be;
+  logic [1:0][31:0]    frame_wdata;
+  assign data_frame_we = frame_we[1];
+  assign data_frame_be = frame_be[1];
+  assign data_frame_wdata = frame_wdata[1];
+  assign data_answer_window = answer_window[1];
+  logic unused_port;
+  assign unused_port = ^{frame_we[0], frame_be[0], frame_wdata[0], answer_window[0]};
 
   tau_tile_port #(
     .PageBits   (PageBits),
     .FrameBits  (FrameBits),
-    .GranuleBits(GranuleBits),
-    .Fetch      (1'b0)
-  ) u_data_port (
+    .GranuleBits(GranuleBits)
+  ) u_port[1:0] (
     .clk_i,
     .rst_ni,
-    .user_i         (data_user),
-    .core_req_i     (data_req),
-    .core_gnt_o     (data_gnt),
-    .core_addr_i    (data_addr),
-    .core_we_i      (data_we),
-    .core_be_i      (data_be),
-    .core_wdata_i   (data_wdata),
-    .core_rvalid_o  (data_rvalid),
-    .core_rdata_o   (data_rdata),
-    .core_err_o     (data_err),
-    .local_req_o    (data_local_req),
-    .local_outside_o(data_local_outside),
-    .local_gnt_i    (data_local_gnt),
-    .local_rdata_i  (data_local_rdata),
-    .local_err_i    (data_local_err),
-    .lookup_valid_o (data_lookup_valid),
-    .lookup_ready_i (data_lookup_ready),
-    .lookup_page_o  (data_lookup_page),
-    .lookup_access_o(data_lookup_access),
-    .lookup_user_o  (data_lookup_user),
-    .result_valid_i (data_result_valid),
-    .result_fault_i (data_result_fault),
-    .result_cause_i (data_result_cause),
-    .result_frame_i (data_result_frame),
-    .last_hit_i     (data_last_hit),
-    .last_frame_i   (data_last_frame),
-    .frame_req_o    (data_frame_req),
-    .frame_gnt_i    (data_frame_gnt),
-    .frame_word_o   (data_frame_word),
-    .frame_we_o     (data_frame_we),
-    .frame_be_o     (data_frame_be),
-    .frame_wdata_o  (data_frame_wdata),
-    .frame_rdata_i  (data_frame_rdata),
-    .window_req_o   (data_window_req),
-    .at_once_o      (data_at_once),
-    .answer_window_o(data_answer_window),
-    .answer_cause_o (data_answer_cause)
+    .fetch_i        (2'b01),
+    .user_i         ({data_user, instr_user}),
+    .core_req_i     ({data_req, instr_req}),
+    .core_gnt_o     ({data_gnt, instr_gnt}),
+    .core_addr_i    ({data_addr, instr_addr}),
+    .core_we_i      ({data_we, 1'b0}),
+    .core_be_i      ({data_be, 4'hF}),
+    .core_wdata_i   ({data_wdata, 32'd0}),
+    .core_rvalid_o  ({data_rvalid, instr_rvalid}),
+    .core_rdata_o   ({data_rdata, instr_rdata}),
+    .core_err_o     ({data_err, instr_err}),
+    .local_req_o    ({data_local_req, instr_local_req}),
+    .local_outside_o({data_local_outside, instr_local_outside}),
+    .local_gnt_i    ({data_local_gnt, instr_local_gnt}),
+    .local_rdata_i  ({data_local_rdata, instr_local_rdata}),
+    .local_err_i    ({data_local_err, instr_local_err}),
+    .lookup_valid_o ({data_lookup_valid, instr_lookup_valid}),
+    .lookup_ready_i ({data_lookup_ready, instr_lookup_ready}),
+    .lookup_page_o  ({data_lookup_page, instr_lookup_page}),
+    .lookup_access_o({data_lookup_access, instr_lookup_access}),
+    .lookup_user_o  ({data_lookup_user, instr_lookup_user}),
+    .result_valid_i ({data_result_valid, instr_result_valid}),
+    .result_fault_i ({data_result_fault, instr_result_fault}),
+    .result_cause_i ({data_result_cause, instr_result_cause}),
+    .result_frame_i ({data_result_frame, instr_result_frame}),
+    .last_hit_i     ({data_last_hit, instr_last_hit}),
+    .last_frame_i   ({data_last_frame, instr_last_frame}),
+    .frame_req_o    ({data_frame_req, instr_frame_req}),
+    .frame_gnt_i    ({data_frame_gnt, instr_frame_gnt}),
+    .frame_word_o   ({data_frame_word, instr_frame_word}),
+    .frame_we_o     (frame_we),
+    .frame_be_o     (frame_be),
+    .frame_wdata_o  (frame_wdata),
+    .frame_rdata_i  ({data_frame_rdata, instr_frame_rdata}),
+    .window_req_o   ({data_window_req, instr_window_req}),
+    .at_once_o      ({data_at_once, instr_at_once}),
+    .answer_window_o(answer_window),
+    .answer_cause_o ({data_answer_cause, instr_answer_cause})
   );
 
   // The local side of the fetch port: the instruction bank or nothing.
@@ -393,7 +354,7 @@ module tau_tile
   assign rdata[PartMemoryTile] = rdata_memory_tile;
   assign rdata[15:PartNone] = '0;
 
-`define TAU_TILE_RAM(Name, Words, TheLatency, TheBase, Part)                                        \
+`define TAU_TILE_RAM(Name, Words, TheLatency, TheBase, Part)                                       \
   tau_tile_ram #(                                                                                  \
     .WordBits(Words),                                                                              \
     .Latency (TheLatency),                                                                         \
@@ -455,7 +416,7 @@ module tau_tile
     `TAU_TILE_NO_READER(c)
   );
 
-  // No reset: an answer, which `part_q` speaks for.
+  // Not reset: an answer, which `part_q` qualifies.
   always_ff @(posedge clk_i) begin
     if (local_take && part == PartMemoryTile) begin
       rdata_memory_tile <= tau_host_pkg::tau_host_memory_tile(32'(data_addr[25:2]));
@@ -493,7 +454,7 @@ module tau_tile
   );
   `TAU_ASSERT(FramesTakenOnce, !(frames_take && data_frame_req))
 
-  // Nothing is executed in a special frame: a fetch of it gives 0, which is no instruction.
+  // A special frame cannot be executed: a fetch of it gives 0, an illegal instruction.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) {frame_special_q, instr_special_q} <= '0;
     else begin

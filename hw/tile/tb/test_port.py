@@ -72,6 +72,7 @@ class Bench:
         dut.core_we_i.value = chance.randrange(2)
         dut.core_be_i.value = chance.randrange(1, 16)
         dut.core_wdata_i.value = chance.randrange(1 << 32)
+        dut.fetch_i.value = 0
         dut.user_i.value = chance.randrange(2)
 
     def drive_partners(self) -> None:

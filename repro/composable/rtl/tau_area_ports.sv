@@ -87,12 +87,11 @@ module tau_area_ports #(
     tau_tile_port #(
       .PageBits(PageBits),
       .FrameBits(FrameBits),
-      .GranuleBits(GranuleBits),
-      .Fetch(i == 0)
+      .GranuleBits(GranuleBits)
     ) u_port (
       .clk_i,
       .rst_ni,
-      .user_i(user_i[i]),
+      .fetch_i(1'(i == 0)), .user_i(user_i[i]),
       .core_req_i(core_req_i[i]), .core_gnt_o(core_gnt_o[i]), .core_addr_i(core_addr_i[i]),
       .core_we_i(i == 1 && core_we_i), .core_be_i(i == 1 ? core_be_i : 4'hF),
       .core_wdata_i(i == 1 ? core_wdata_i : '0), .core_rvalid_o(core_rvalid_o[i]),

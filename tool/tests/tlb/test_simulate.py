@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from tautochrone.tlb.simulate import (
     pages_of_tasks,
     simulate,
 )
+from testing.command import tau
 
 SEED = 1
 ACCESSES = 150_000
@@ -160,8 +160,7 @@ def test_safe_ways_are_safe_and_one_more_is_not(policy: str, ways: int) -> None:
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     """Run `tau tlb simulate WORDS…`."""
-    command = [sys.executable, "-m", "tautochrone", "tlb", "simulate", *words]
-    return subprocess.run(command, capture_output=True, text=True)
+    return tau("tlb", "simulate", *words)
 
 
 def test_the_document() -> None:

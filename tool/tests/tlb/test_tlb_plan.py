@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +17,14 @@ from tautochrone.plan.file import load_any_plan, load_plan, plan_text, without_h
 from tautochrone.tlb.geometry import known_geometry
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, UNCOLORED
 from tautochrone.tlb.planning.planner import plan_partition
+from testing.command import tau
 from testing.random_trace import MALLOC, write_events
 from tool.tests.tlb.task_files import HEAD, KERNEL, PAGE, task, task_set
 from tool.tests.tlb.test_geometry import GOOD as OWN_GEOMETRY
 
 ROOT = Path(__file__).resolve().parents[3]
-TAU = [sys.executable, "-m", "tautochrone"]
 SECONDS_MAX = 300
 THREE = KERNEL + task("control") + task("sensor-2") + task("logger", "heap_bytes = 40000")
-
-
-def tau(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [*TAU, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX)
 
 
 @pytest.fixture
