@@ -1,7 +1,5 @@
 """Compile a program for the tile, and run it on a simulator."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -3,12 +3,11 @@
 `python tests/test_bounds_stated.py > docs/spec/bounds.md` writes it.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path
 
+from tautochrone.code.build import Build
 from tautochrone.code.bounds import (
     NEVER,
     OVER_ALIGNED_FUNCTIONS,
@@ -17,7 +16,6 @@ from tautochrone.code.bounds import (
     bound_instructions,
     bound_of_image,
 )
-from tautochrone.code.build import Build
 from tautochrone.code.calls import core_code
 from tautochrone.code.images import core_image
 from tautochrone.targets.heaps import heaps
@@ -163,7 +161,7 @@ def table(optimize: str = "-O2", rows: tuple = ROWS) -> list[str]:
 
 @functools.cache
 def paged_table() -> list[str]:
-    """The lines of the table of what is about pages, measured."""
+    """The measured lines of the table on pages."""
     lines = [
         "| call | check level | RV32IMC | with Zbb | accesses | with Zbb |",
         "|---|---|---|---|---|---|",

@@ -4,15 +4,13 @@ Method: the table is read; a name without its file, and a test or a unit without
 table, are found.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
 
-from tautochrone.replay.systems import system_named, systems
 from tautochrone.tile.units import units
+from tautochrone.replay.systems import system_named, systems
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = "| mechanism | core | model | hw | `tau` system | paper |"

@@ -6,20 +6,11 @@ Constants count, so do the helpers that the code pulls in (the compiler's and me
 malloc + free; the same + init; the same + realloc.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 from bench.allocators.images import (
-    ISAS,
-    OUT,
-    PEERS,
-    PeerMissing,
-    compile_c,
-    link,
-    peer_image,
-    sizes_of,
+    ISAS, OUT, PEERS, PeerMissing, compile_c, link, peer_image, sizes_of
 )
 from bench.commands import ROOT
 from tautochrone.targets.sources import CORE_FILES

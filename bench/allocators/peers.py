@@ -5,22 +5,11 @@ The emulator is the tool's (tautochrone.emulator); the peers are linked into its
 without memalign or realloc of its own is driven as the emulator's head says.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 
-from bench.allocators.images import (
-    ISAS,
-    PEERS,
-    PeerMissing,
-    adapter,
-    host_library,
-    peer_image,
-    peer_on,
-    rust_library,
-    sizes_of,
-)
+from bench.allocators.images import ISAS, PEERS, PeerMissing, adapter, host_library
+from bench.allocators.images import peer_image, peer_on, rust_library, sizes_of
 from bench.commands import first_line
 from tautochrone.errors import TauError
 from tautochrone.facts import fault_format as faults

@@ -1,21 +1,11 @@
 """Small cases of the reproduction: its parts run, and stored results hold together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from repro.composable import (
-    derived,
-    figure9,
-    figure10,
-    memory,
-    set_up,
-    spread,
-    synthesis,
-    table1,
-    unit,
+    derived, figure9, figure10, memory, set_up, spread, synthesis, table1, unit
 )
 from repro.composable.applications import RESULTS
 from repro.engine.results import REPOSITORY

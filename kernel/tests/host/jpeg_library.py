@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from tautochrone.declarations import Library, Struct
 
 from kernel.tests.host.host_build import JPEG_FILES, ROOT, build_library
-from tautochrone.declarations import Library, Struct
 
 BLOCKS = (1, 3, 4, 6)  # of an MCU, by layout
 OK = 0

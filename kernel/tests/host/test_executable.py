@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from kernel.tests.host.host_build import ROOT, SANITIZERS, build, build_library, run
 from tautochrone.compose import code
 from tautochrone.declarations import Library
+
+from kernel.tests.host.host_build import ROOT, SANITIZERS, build, build_library, run
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 CHANGES = 200_000

@@ -12,9 +12,9 @@ import random
 from collections import deque
 
 import pytest
+from tautochrone.declarations import Library
 
 from kernel.tests.host.host_build import FIFO_FILES, build_library
-from tautochrone.declarations import Library
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 PAGE_BYTES = 1024

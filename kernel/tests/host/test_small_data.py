@@ -11,7 +11,6 @@ import itertools
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-
 from tautochrone.compose import code
 
 ROOT = Path(__file__).resolve().parents[3]

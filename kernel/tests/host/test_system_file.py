@@ -14,12 +14,12 @@ import struct
 from pathlib import Path
 
 import pytest
-
-from kernel.tests.host.host_build import ROOT, build_library
 from tautochrone.compose import code
 from tautochrone.compose.system import Application, Command, System, system_file
 from tautochrone.declarations import Library
 from tautochrone.facts import compose_format as facts
+
+from kernel.tests.host.host_build import ROOT, build_library
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 CHANGES = 20_000

@@ -12,13 +12,13 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-
-from kernel.tests.tasks.task_sets import WALKER, walker_arguments
 from tautochrone.tlb.planning.planner import plan_partition
 from tautochrone.tlb.run import Choice, run
 from tautochrone.tlb.tasks import TaskSet, read_tasks
 from tautochrone.tlb.tile import shape
 from tautochrone.tlb.tile.simulation import builder
+
+from kernel.tests.tasks.task_sets import WALKER, walker_arguments
 
 SEED, SETS = 11, 10
 HEAD = """\

@@ -8,13 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from kernel.tests.library_programs import PROGRAMS, LibraryProgram
 from tautochrone.tlb.planning.planner import plan_partition
 from tautochrone.tlb.run import Choice, run
 from tautochrone.tlb.tasks import read_tasks
 from tautochrone.tlb.tile.shape import parsed
 from tautochrone.tlb.tile.simulation import builder
+
+from kernel.tests.library_programs import PROGRAMS, LibraryProgram
 
 HEAD = 'format = "tautochrone tasks"\nversion = 1\n'
 TASK = """\

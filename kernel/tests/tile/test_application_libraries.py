@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from kernel.tests.library_programs import PROGRAMS
 from tautochrone.compose import code
 from tautochrone.compose.run import run
 from tautochrone.compose.system import Application, Command, System, system_file
 from tautochrone.errors import TauError
 from tautochrone.targets.build import BuildError
 from tautochrone.targets.libraries import Libraries
+
+from kernel.tests.library_programs import PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[3]
 USER_SLOT, OS_SLOT, START = 6000, 800, 200_000

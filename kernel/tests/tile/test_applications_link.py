@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
-
-from kernel.systems.jpeg import images
 from tautochrone.compose import code
 from tautochrone.targets.build import link
+
+from kernel.systems.jpeg import images
 from testing.golden import pinned
 
 HERE = Path(__file__).resolve().parent

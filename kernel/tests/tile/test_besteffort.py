@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tautochrone.compose import check
+from tautochrone.compose.run import Run
+from tautochrone.compose.system import Application, Command, System
+from tautochrone.facts import compose_format as facts
 
 from kernel.tests.tile.systems import (
     FRAMES,
@@ -13,10 +17,6 @@ from kernel.tests.tile.systems import (
     Builder,
     with_commands,
 )
-from tautochrone.compose import check
-from tautochrone.compose.run import Run
-from tautochrone.compose.system import Application, Command, System
-from tautochrone.facts import compose_format as facts
 
 METRONOME, BEST_EFFORT = 0, 1
 MAJOR_FRAMES, FIRST_FRAME = 58, 8

@@ -10,12 +10,12 @@ import functools
 from pathlib import Path
 
 import pytest
-
-from kernel.systems.jpeg import images
 from tautochrone.compose import bounds, check, code, pages
 from tautochrone.compose.neighborhood import neighborhood, rooms
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Command, Fifo, System, system_file
+
+from kernel.systems.jpeg import images
 
 ROOT = Path(__file__).resolve().parents[3]
 JPEG = ROOT / "kernel/systems/jpeg"

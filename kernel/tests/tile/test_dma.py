@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
-from kernel.tests.tile.systems import FRAMES, OS_SLOT, START, USER_SLOT, Builder, with_commands
 from tautochrone.compose import check
 from tautochrone.compose.system import Application, Command, Fifo, System, channels_of
 from tautochrone.errors import TauError
+
+from kernel.tests.tile.systems import FRAMES, OS_SLOT, START, USER_SLOT, Builder, with_commands
 
 MAJOR_FRAMES, FIRST_FRAME = 44, 8
 HOG, SENDER = 0, 1  # the lower channel is the hog's

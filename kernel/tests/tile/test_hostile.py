@@ -7,11 +7,11 @@ Each way is tried by eight tasks, at the end of their slots, from before the las
 from __future__ import annotations
 
 import pytest
-
-from kernel.tests.tile.systems import FRAMES, OS_SLOT, START, USER_SLOT, Builder, with_commands
 from tautochrone.compose import check
 from tautochrone.compose.run import Run
 from tautochrone.compose.system import Application, Command, System
+
+from kernel.tests.tile.systems import FRAMES, OS_SLOT, START, USER_SLOT, Builder, with_commands
 
 METRONOME, HOSTILE = 0, 1
 TASKS = tuple(f"task{number}" for number in range(8))

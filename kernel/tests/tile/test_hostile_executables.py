@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-
-from kernel.tests.host.test_executable import CASES, LOAD, Good
-from kernel.tests.tile.systems import FRAMES, OS_SLOT, START, USER_SLOT, Builder, with_commands
 from tautochrone.compose import check
 from tautochrone.compose.run import Run
 from tautochrone.compose.system import Application, Command, System, pages_of
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format as facts
+
+from kernel.tests.host.test_executable import CASES, LOAD, Good
+from kernel.tests.tile.systems import FRAMES, OS_SLOT, START, USER_SLOT, Builder, with_commands
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 METRONOME = 0

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from tautochrone.compose import code
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Command, Fifo, System, pages_of, system_file

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from kernel.systems.jpeg import images
-from model import composable
 from tautochrone.compose import check, code
 from tautochrone.compose.run import Run, Slot, run
 from tautochrone.compose.system import Application, Command, Fifo, System, system_file
+
 from tautochrone.tile.build import Options
+from kernel.systems.jpeg import images
+from model import composable
 
 ROOT = Path(__file__).resolve().parents[3]
 JPEG = ROOT / "kernel/systems/jpeg"

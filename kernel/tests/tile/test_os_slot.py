@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from model import composable
 from tautochrone.code.bounds import Code
 from tautochrone.compose import bounds, code
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Command, System, system_file
 from tautochrone.facts import compose_format as facts
-from tautochrone.tile.build import Options
 from tautochrone.tile.cycle_bounds import (
     ARITHMETIC_CYCLES,
     BANK_ANSWER_CYCLES,
     CyclePaths,
 )
+
+from tautochrone.tile.build import Options
+from model import composable
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = [ROOT / "kernel/tests/tile" / name for name in ("slot_ends.c", "slot_ends.S")]

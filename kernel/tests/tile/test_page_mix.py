@@ -9,11 +9,11 @@ import functools
 from collections.abc import Sequence
 
 import pytest
-
-from kernel.tests.tile.systems import OS_SLOT, START, USER_SLOT, Builder, with_commands
 from tautochrone.compose import check
 from tautochrone.compose.run import Run
 from tautochrone.compose.system import Application, Command, System
+
+from kernel.tests.tile.systems import OS_SLOT, START, USER_SLOT, Builder, with_commands
 
 WITNESS, LATE = 0, 1
 FILLERS = ("filler0", "filler1", "filler2", "filler3")

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from testing.satisfiability import formula
 from tautochrone.replay.paging import PageReplay, page_replay
 from tautochrone.trace.file import OPS, TraceWriter, open_trace
-from testing.satisfiability import formula
 
 TOUCH = OPS.index("touch")
 SYSTEMS = ("rtvm", "conventional")

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from testing import machines
+from testing.machines import Machine, tau
 from tautochrone.facts import trace_format
 from tautochrone.plan.file import load_plan
 from tautochrone.record import emulation, merge, session
@@ -17,8 +19,6 @@ from tautochrone.record.program import build_id
 from tautochrone.run import exchange
 from tautochrone.run import launch as run_launch
 from tautochrone.trace.file import open_trace
-from testing import machines
-from testing.machines import Machine, tau
 
 PROGRAMS = ("machines/tree.c", "machines/router.c", "machines/containers.cpp")
 ABIS = {"arm64": ("aarch64", 16), "armhf": ("arm", 8), "riscv64": ("riscv64", 16)}

@@ -1,7 +1,5 @@
 """Reads a TOML file of limited size, with the line of each place for messages."""
 
-from __future__ import annotations
-
 import codecs
 import tomllib
 from pathlib import Path
@@ -11,6 +9,7 @@ from tautochrone.errors import TauError
 from tautochrone.files import input_file
 from tautochrone.files.schema import Reader
 from tautochrone.files.toml_lines import lines_of
+
 
 FILE_BYTES_MAX = 1 << 20
 

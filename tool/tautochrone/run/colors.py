@@ -16,16 +16,8 @@ from tautochrone.plan.file import load_any_plan
 from tautochrone.plan.sections import TLB
 from tautochrone.tlb.discover.processors.cpuinfo import processor_name
 from tautochrone.tlb.geometry import CODE, DATA, DIRECTORY, Geometry, read_geometry
-from tautochrone.tlb.partition import (
-    HEAP,
-    ISOLATED,
-    NO_MISS,
-    STACK,
-    UNCOLORED,
-    Partition,
-    Principal,
-    Run,
-)
+from tautochrone.tlb.partition import HEAP, ISOLATED, NO_MISS, STACK, UNCOLORED
+from tautochrone.tlb.partition import Partition, Principal, Run
 from tautochrone.tlb.tasks import KERNEL
 
 PAGE_BYTES, WORD_BYTES = 4096, 8

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.code.build import Build
 from tautochrone.code.bounds import (
     NEVER,
     PAYLOAD_CHARGES,
@@ -13,7 +14,6 @@ from tautochrone.code.bounds import (
     bound_instructions,
     bound_of_image,
 )
-from tautochrone.code.build import Build
 from tautochrone.errors import TauError
 from tautochrone.replay.emulator import build_image, core_image, count_calls
 from testing.random_trace import random_trace

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tautochrone.plan.file import load_plan
-from tautochrone.plan.heap.margin import DEFAULT, FACTORS, LEAST, advised, margin_of
 from tautochrone.plan.heap.recordings import ReplayedRecording
-from tautochrone.plan.heap.spread import LeftOut, Needs, Spread
 from tautochrone.plan.making import Made, Wanted, make_plan
+from tautochrone.plan.heap.margin import DEFAULT, FACTORS, LEAST, advised, margin_of
+from tautochrone.plan.heap.spread import LeftOut, Needs, Spread
 from tautochrone.trace.folder import traces_in
 from testing.command import tau
 from testing.random_trace import FREE, MALLOC, write_events
@@ -109,7 +109,7 @@ def test_the_command_says_what_runs_need_and_writes_it(tmp_path: Path) -> None:
         result["spread"]["spread_bytes"] / needs["most_bytes"], abs=1e-6
     )
     told = tau("plan", folder).stdout
-    assert "single runs need" in told and "left out in turn" in told
+    assert "each run alone needs" in told and "left out in turn" in told
     assert "3 recordings advise a margin of" in told
     assert tau("plan", folder, "--margin", "0%").stdout.count("of which margin") == 0
 

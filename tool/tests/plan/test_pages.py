@@ -22,21 +22,15 @@ from tautochrone.plan.file import Plan, load_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.pages import Pages, refuse_fewer_frames
 from tautochrone.plan.sections import Basis
-from tautochrone.replay import tile
 from tautochrone.replay.entry import Entry
 from tautochrone.replay.opened import open_trace_for_replay
 from tautochrone.replay.paging import page_replay
 from tautochrone.replay.run import entries_of
 from tautochrone.replay.system import Options
 from tautochrone.replay.systems import system_named
+from tautochrone.replay import tile
 from testing import command
-from testing.paging_reference import (
-    FIRST,
-    PAGE,
-    Reference,
-    control_bytes,
-    events_with_touches,
-)
+from testing.paging_reference import FIRST, PAGE, Reference, control_bytes, events_with_touches
 from testing.random_trace import FREE, MALLOC, Event, write_events
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.code.build import Build
 from tautochrone.errors import TauError
+from tautochrone.code.build import Build
 from tautochrone.facts import plan_format
 from tautochrone.plan import file as planning
 from tautochrone.plan.bounds import Bound, Bounds

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tautochrone.code import images
 from tautochrone.code.build import Build
+from tautochrone.code import images
 from tautochrone.errors import TauError
 from tautochrone.replay import emulator
 from tautochrone.replay.emulator import build_image, core_image, count, count_calls

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from tautochrone.commands import replay, report
 from tautochrone.console import output
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
-from tautochrone.replay import entry
 from tautochrone.replay.paging import page_replay
+from tautochrone.replay import entry
 from tautochrone.report import comparison
 from testing.paging_reference import PAGE, TOUCH, events_with_touches
 from testing.random_trace import MALLOC, random_trace, write_events

@@ -13,7 +13,7 @@ from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.linux import flash
 from tautochrone.coldcode.linux.build import Built
 from tautochrone.coldcode.linux.root import Root
-from tautochrone.coldcode.profile import QEMU_PACKAGE, How, NotEndedError, profile
+from tautochrone.coldcode.profile import QEMU_DEBIAN, QEMU_PACKAGE, How, NotEndedError, profile
 from tautochrone.coldcode.recording import CodeRecording, NotExecutedError
 from tautochrone.errors import TauError
 

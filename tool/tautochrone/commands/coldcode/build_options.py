@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from tautochrone.console.numbers import FiniteRange
-
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 OPTIONS: tuple[Decorator, ...] = (
     click.option(

@@ -118,6 +118,7 @@ def _code(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Code | Non
     from tautochrone.coldcode.kernel import read_kernel
     from tautochrone.coldcode.link_map import read_link_map
     from tautochrone.coldcode.linux.patching import patched_while_booting
+    from tautochrone.coldcode.recording import kernel_path
     from tautochrone.plan.code.pieces import code_of
 
     said = recordings[0].settings.said("kernel")

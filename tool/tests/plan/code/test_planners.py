@@ -11,15 +11,15 @@ import pytest
 
 from tautochrone import native
 from tautochrone.coldcode.fragment import PAGE_BYTES
-from tautochrone.plan.code.cold import Cold, Edge, Pages, best_fit, without_repeats
 from tautochrone.plan.code.planners import (
-    PLANNERS,
     entry_points,
     fragmentation,
     link_order,
     profile_based,
     replayed,
 )
+from tautochrone.plan.code.cold import Cold, Edge, Pages, best_fit, without_repeats
+from tautochrone.plan.code.planners import PLANNERS
 from tool.tests.plan.code import naive_planners as naive
 from tool.tests.plan.code.cold_problems import phased_cold, random_cold
 
