@@ -7,8 +7,6 @@ all rights, every bit of an entry that is wrong, and what the past of another ap
 behind (nothing).
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Iterable, Sequence

@@ -4,8 +4,6 @@ What is proved is in formal/tau_composable_table_proof.sv, and of a port, on row
 in formal/tau_composable_port_proof.sv. Both are inductions. Each mutant must fail.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from hw.socket.tb.prove import does_not_last, fails, holds, holds_for_ever, induct, prove

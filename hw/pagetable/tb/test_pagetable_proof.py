@@ -3,8 +3,6 @@
 What is proved is in formal/tau_pagetable_proof.sv. Each mutant must fail.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from hw.socket.tb.prove import covers, fails, holds, prove

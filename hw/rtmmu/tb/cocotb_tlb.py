@@ -7,8 +7,6 @@ The traffic runs while software maps and unmaps. What it may be told is kept per
 is, and what it was until its region is forgotten by the write to the unit's register.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any

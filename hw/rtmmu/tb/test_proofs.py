@@ -4,8 +4,6 @@ The proved properties are in formal/tau_rtmmu_proof.sv and formal/tau_rtmmu_tlb_
 mutant must fail: a proof that holds of everything says nothing.
 """
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A cocotb test that violates an assertion of the unit, so the simulation must end early."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cocotb

@@ -3,8 +3,6 @@
 For cocotb tests of units whose outputs depend only on their inputs, so each cycle has one answer.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace

@@ -4,8 +4,6 @@ It runs one `cycle` at a time. Inputs are set while the clock is low, outputs ar
 have settled, then the clock rises. It reads only the unit's ports.
 """
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from collections.abc import Callable, Sequence

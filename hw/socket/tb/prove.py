@@ -4,8 +4,6 @@ formal/ of each unit.
 The very first call of Yosys compiles it, which takes a minute.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

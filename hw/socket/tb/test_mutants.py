@@ -6,8 +6,6 @@ wrong change. The tests run in that copy, in a separate process. The mutant is k
 for another reason than a failed build.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A unit's description is read, and refused if it contradicts its module."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -5,8 +5,6 @@ what was wrong. The probe's simulator is the one of test_tile.py; the RTMMU's an
 are those of the replays.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import struct

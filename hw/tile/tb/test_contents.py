@@ -5,8 +5,6 @@ them again (targets/programs/replay/contents.h). Each sabotage is a small wrong 
 pages, moves or clears; the simulation must end and say what it found.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

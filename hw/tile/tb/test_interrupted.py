@@ -3,8 +3,6 @@
 Whatever happens to the one, the other does not stay behind, and nobody waits for what never comes.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

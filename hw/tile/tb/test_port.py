@@ -6,8 +6,6 @@ the port is as fast as its partners allow. The last test breaks the socket's rul
 port's assertion to end the simulation.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import deque

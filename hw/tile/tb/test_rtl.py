@@ -4,8 +4,6 @@ Lint is Verilator's with every warning on, of each unit in each shape and of a w
 unit. Ibex's own warnings are not ours: its package brings its waivers along.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -3,8 +3,6 @@
 tb/programs/special.c says what it sees; cycles are those of docs/spec/kernel.md.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import defaultdict
 from pathlib import Path

@@ -5,8 +5,6 @@ distances from gp; the code in front of the first branch is then evaluated, with
 any register at reset.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

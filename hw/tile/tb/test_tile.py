@@ -5,8 +5,6 @@ unit: it can be slow and irregular and can break the socket's rules. The other u
 fault programs in test_units.py.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

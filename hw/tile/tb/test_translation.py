@@ -9,8 +9,6 @@ Fetches run ahead of what is executed, in the page that is executed: they add hi
 the page is refused. So of fetches all is compared but how often they hit and missed.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import defaultdict

@@ -3,8 +3,6 @@
 Each needs a simulator of its own (half a minute each, kept in build/tile), so all but one are slow.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

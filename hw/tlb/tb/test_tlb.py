@@ -6,8 +6,6 @@ and readings of every counter; at the end all counters are read. A few shapes, s
 function, replacement and number of levels occurs; all of them are the slow test.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

@@ -19,8 +19,6 @@ banks and devices. Nothing comes twice: interrupts are off in both handlers, and
 first when the exception's handler returns.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tautochrone.code.bounds import Code

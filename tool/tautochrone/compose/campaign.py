@@ -4,8 +4,6 @@ Each neighbor is linked with a seed of its own, and a load of it adds the time: 
 A run holds as many as come and go in its major frames.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Collection, Mapping, Sequence

@@ -6,8 +6,6 @@ for programs that mark nothing, and what it prints. On a difference the first ev
 the resource that its slot shared [P2-1, P2-18].
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 

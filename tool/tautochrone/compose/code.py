@@ -1,7 +1,5 @@
 """Compiles the kernel, the base code and applications for the tile."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import struct

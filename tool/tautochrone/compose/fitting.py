@@ -1,7 +1,5 @@
 """What `tau compose build` tells: each application's entries and memory on each tile."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

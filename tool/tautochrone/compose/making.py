@@ -4,8 +4,6 @@ Everything is refused here that the kernel would refuse or stop at later, with t
 description: executables, page lists, FIFOs, memory at each command, slots.
 """
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What an executable takes with each largest page: entries against bytes [P2-15]."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

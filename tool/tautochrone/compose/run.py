@@ -1,7 +1,5 @@
 """Runs a system on the simulated tiles, and reads what each slot and each task recorded."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A system: tiles, slots, applications, commands; and the file that the kernel reads."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

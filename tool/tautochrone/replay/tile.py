@@ -20,8 +20,6 @@ event. The cycles of a call exclude the stores that start and stop the clock.
 Simulator and program are built on demand (tile/systems.py).
 """
 
-from __future__ import annotations
-
 import signal
 import tempfile
 import threading

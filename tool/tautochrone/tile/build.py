@@ -7,8 +7,6 @@ user's cache directory (TAU_TILE_CACHE names another folder). It needs the packa
 pythondata-cpu-ibex in the running Python, g++ and make.
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import fcntl

@@ -3,8 +3,6 @@
 Objects are kept in the user's cache, with the compiler's warnings and the stack usage.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -24,8 +24,6 @@ write), and a ready frame. None means that there is no bound: the code loops, or
 configuration or the unit has other rules.
 """
 
-from __future__ import annotations
-
 import functools
 from bisect import bisect_right
 from collections.abc import Mapping

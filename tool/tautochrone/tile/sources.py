@@ -1,7 +1,5 @@
 """Where the sources of the tile are: its RTL, its simulator, and the programs that run on it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tautochrone import native

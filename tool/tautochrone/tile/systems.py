@@ -3,8 +3,6 @@
 Simulator and program are built on first use and kept in the user's cache.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from pathlib import Path

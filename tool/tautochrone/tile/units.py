@@ -3,8 +3,6 @@
 A description repeats parameters and registers of its module, so both are compared.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import tomllib

@@ -7,8 +7,6 @@ deadline of each job. A job that the end of the run finds unfinished takes and r
 it has by then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 

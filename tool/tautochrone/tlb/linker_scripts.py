@@ -1,7 +1,5 @@
 """Writes linker scripts: of a principal on a bare machine, and of a Linux program's tasks."""
 
-from __future__ import annotations
-
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, Partition, Principal, Run
 from tautochrone.tlb.tasks import KERNEL

@@ -3,8 +3,6 @@
 PREFIX begins the name of each constant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from tautochrone.tlb.geometry import Geometry

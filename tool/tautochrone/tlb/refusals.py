@@ -1,8 +1,6 @@
 """What `tau tlb run` refuses before it simulates: other TLBs, tasks or addresses, and periods that
 leave no time for tasks."""
 
-from __future__ import annotations
-
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import tile_format
 from tautochrone.tlb.partition import Partition

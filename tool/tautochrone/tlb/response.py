@@ -3,8 +3,6 @@
 docs/spec/tlb_color.md, [CLR-28] ... [CLR-32], has the formula and its conditions.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

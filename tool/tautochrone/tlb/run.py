@@ -1,7 +1,5 @@
 """What `tau tlb run` does: tasks of a file on the simulated tile, in the places of a partition."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """`tau compose` from the command line: link, plan, build, run, check, and what they refuse."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

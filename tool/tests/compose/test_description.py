@@ -1,7 +1,5 @@
 """Bad input of system.toml: the line, the cause, and nothing else happens."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Short-lived applications, programs without marks, and several tiles are among th
 that does not find its leak never says that all is well.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

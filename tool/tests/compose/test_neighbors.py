@@ -4,8 +4,6 @@
 in test_leaks.py, test_compose_commands.py and kernel/tests/tile.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,8 +3,6 @@
 Method: the compiler's calls are counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from subprocess import CompletedProcess

@@ -4,8 +4,6 @@ Random functions have one path each: what a branch does is known, and its other 
 So their longest path must be the measured number of cycles, not only above it.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from dataclasses import replace

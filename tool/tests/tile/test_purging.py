@@ -1,7 +1,5 @@
 """The ablation on the tile: the real-time MMU's pages, at the page table's cost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tautochrone.replay.tile import tile_replay

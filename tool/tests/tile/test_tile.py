@@ -1,7 +1,5 @@
 """Replays on the simulated tile: the same pages and places as the software's, cycle for cycle."""
 
-from __future__ import annotations
-
 import json
 import signal
 from collections.abc import Sequence

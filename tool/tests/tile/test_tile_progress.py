@@ -4,8 +4,6 @@ Method: in the simulator's place runs a program that reports progress many times
 asked to, as `tau_sim --progress` does.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

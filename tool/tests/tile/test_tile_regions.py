@@ -3,8 +3,6 @@
 The core tells the unit what is unmapped (TAU_PORT_FORGET_REGION); a core that does not is noticed.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@ Method: what prepares a simulation is replaced by what interrupts the command, a
 and then goes on to run a program that would take long.
 """
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import threading

@@ -1,7 +1,5 @@
 """Geometries of TLBs: the known ones, and each way in which one can be wrong."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Method: the C files are compiled with their asserts and with traps for what C leaves undefined.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

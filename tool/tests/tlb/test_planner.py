@@ -1,8 +1,6 @@
 """The planner: what it finds against the golden model, and each reason for which a task has no
 place."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Bounds of misses and response times: never below what a simulation of every cycle shows."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

@@ -1,7 +1,5 @@
 """`tau tlb run`: tasks of a file on the tile, in the places that the planner finds."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -3,8 +3,6 @@
 Method: small programs on the simulated tile, in this process; the command's own part is its status.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

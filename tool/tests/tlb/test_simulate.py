@@ -1,7 +1,5 @@
 """`tau tlb simulate`: no eviction crosses tasks that own their sets, and some do without."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

@@ -3,8 +3,6 @@
 Method: tasks whose pages are more than one set holds, on small geometries; the planner alone.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

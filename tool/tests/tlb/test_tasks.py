@@ -1,7 +1,5 @@
 """Bad input of tasks.toml: the line, the cause, and nothing else happens."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

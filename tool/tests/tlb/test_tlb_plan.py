@@ -1,8 +1,6 @@
 """`tau tlb plan` from the command line: the plan, its header in the core, its linker scripts, and
 what it refuses."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`tau tlb run`: tasks on the simulated tile; misses, cycles and response of each job."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

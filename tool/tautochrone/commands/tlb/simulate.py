@@ -1,7 +1,5 @@
 """`tau tlb simulate`: evictions by whom, for any geometry and replacement policy."""
 
-from __future__ import annotations
-
 import click
 
 from tautochrone.commands.tlb.options import JSON

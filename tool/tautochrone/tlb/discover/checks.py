@@ -3,8 +3,6 @@
 docs/spec/discover.md, [DISC-14].
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

@@ -3,8 +3,6 @@
 docs/spec/discover.md, [DISC-24] ... [DISC-27].
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from tautochrone import unseen

@@ -3,8 +3,6 @@
 docs/spec/discover.md, [DISC-23].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

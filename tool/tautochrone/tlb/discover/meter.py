@@ -1,7 +1,5 @@
 """Walks that are repeated until their cost stands still, counted."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 It stops where it cannot tell, says why, and keeps what it has found before.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What `tau tlb discover` does: chooses a processor, and runs the procedure on it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

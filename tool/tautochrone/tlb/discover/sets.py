@@ -6,8 +6,6 @@ hyperplane has all of the block's kernel. So masks that the kernel is orthogonal
 one, and what they leave is the kernel.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 docs/spec/discover.md, [DISC-15], [DISC-16].
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What tasks and kernel need: pages of each part, and the calls that their heaps must hold."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 from collections.abc import Iterable, Iterator, Sequence

@@ -5,8 +5,6 @@ in the upper half, each with unmapped pages around it, where the sets have the f
 principal without a heap has its whole window for them. docs/spec/tlb_color.md has the rules.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

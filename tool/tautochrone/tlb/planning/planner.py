@@ -6,8 +6,6 @@ Shares that are left go to isolated principals that would evict their own entrie
 first. Cost: a few searches of the address range per principal and number of shares.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

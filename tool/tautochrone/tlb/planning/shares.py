@@ -8,8 +8,6 @@ pages have. Other arrays are cut into blocks of sets, or by the lowest bits; whi
 docs/design/tlb_color.md says why.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Compiles tasks, each linked to its pages, and the kernel with the system built in."""
 
-from __future__ import annotations
-
 import struct
 import sys
 from pathlib import Path

@@ -10,8 +10,6 @@ over tasks are unrolled. Each access counts as one of the window that hits. Miss
 pages and of the task's instruction are not part of it: the analysis has them.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

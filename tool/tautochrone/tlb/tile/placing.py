@@ -1,7 +1,5 @@
 """Places tasks in the window without a plan: an aligned window per task, pages in owned sets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tautochrone.errors import TauError

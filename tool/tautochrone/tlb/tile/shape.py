@@ -1,7 +1,5 @@
 """The TLBs that the tile is simulated with: `16x4`, `16x4+128x4`, `16x4:xor`."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path

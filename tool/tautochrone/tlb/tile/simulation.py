@@ -1,7 +1,5 @@
 """Runs a system of tasks on the simulated tile: jobs, faults, evictions, kernel entries."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A system of tasks with the place of each page, and the C that tells the kernel (system.h)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -5,8 +5,6 @@ geometry that is written is one that `tau tlb plan` accepts, and without one the
 bench `discover` repeats it beside a busy neighbor.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import json

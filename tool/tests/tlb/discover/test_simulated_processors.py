@@ -5,8 +5,6 @@ clocks that are worse, and policies that no manual names. A simulated clock has 
 interrupts some bursts.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

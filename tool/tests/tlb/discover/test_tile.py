@@ -4,8 +4,6 @@ Method: the same procedure, in exact cycles, on shapes with and without a second
 hashed. Algorithm 1 counts misses. What is found has to be the shape.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

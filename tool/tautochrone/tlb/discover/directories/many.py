@@ -7,8 +7,6 @@ other set are timed. That many pages also push the victims out of the data cache
 compared with as many pages of the same sets in few directories.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tautochrone.tlb.discover.index import Index

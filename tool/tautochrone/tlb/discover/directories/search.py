@@ -5,8 +5,6 @@ ways, each below a directory entry of its own. All of them walk in each pass. If
 their directories go to the set of the *victims*, the victims walk too.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field, replace
 

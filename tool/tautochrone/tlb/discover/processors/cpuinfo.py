@@ -1,7 +1,5 @@
 """What Linux says of the processor that it runs on."""
 
-from __future__ import annotations
-
 import platform
 
 

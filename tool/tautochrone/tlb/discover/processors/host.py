@@ -1,7 +1,5 @@
 """This machine as an oracle: walks over pages of this process, timed (tool/native/tlb/walker.c)."""
 
-from __future__ import annotations
-
 import errno
 import os
 import platform

@@ -4,8 +4,6 @@ docs/spec/discover.md, [DISC-1] ... [DISC-4]. A page is a number; what the numbe
 that counts, since an oracle may add a start of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -4,8 +4,6 @@ Prints the document as JSON, or the error. It is a process of its own so that th
 free, and so that the machine may kill it without harm.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
