@@ -1,6 +1,6 @@
 """Bounded proof of the page table unit on a small space, for every content of its table.
 
-What is proved is in formal/tau_pagetable_proof.sv. Each mutant must fail.
+The proved properties are in formal/tau_pagetable_proof.sv. Each mutant must fail.
 """
 
 import pytest

@@ -42,7 +42,7 @@ class Software:
         self.model = PagesValidity(PAGES, regions[0::2], stacks[0::2], stacks[1::2], data)
         self._store()
         self.regions: dict[int, int] = {}
-        # Words that a lookup which is taken now may see; None is no mapping.
+        # Words that a lookup which is taken now may see; None: not mapped.
         self.seen: list[set[int | None]] = [{None} for _ in range(PAGES)]
         self.to_forget: tuple[int, list[int]] | None = None
         self.socket: Socket | None = None

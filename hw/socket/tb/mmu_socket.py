@@ -91,7 +91,7 @@ def address_bits(dut: Any) -> int:
 class Socket:
     """A unit under test and its surroundings.
 
-    MEMORIES are those of the socket: 2 N, 2 N and N words, which the test may change between
+    MEMORIES are the socket's: 2 N, 2 N and N words, which the test may change between
     cycles. LATENCIES has one number a memory; STALL is the chance that an answer that is due stays
     away for a cycle.
     """

@@ -40,7 +40,7 @@ GROUPS = list(groups())
 
 
 def outcome(folder: Path, group: Group) -> tuple[int, str]:
-    """Run the tests of GROUP in FOLDER; return pytest's exit code and what was printed."""
+    """Run the tests of GROUP in FOLDER; return pytest's exit code and its output."""
     line = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider"]
     environment = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
     environment |= {

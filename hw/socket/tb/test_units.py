@@ -13,7 +13,7 @@ from tautochrone.tile.units import unit_sources, units
 from testing.tile import HW
 
 TLB, MODULE = "rtmmu/unit.toml", "rtmmu/rtl/tau_rtmmu_tlb.sv"
-# What is changed: file, old text, new text; what the message says besides both files.
+# File, old text, new text, message without both files.
 CONTRADICTIONS = {
     "no such module": (TLB, '"tau_rtmmu_tlb"', '"tau_rtmmu_cache"', "tau_rtmmu_cache: there is no"),
     "another module": (MODULE, "module tau_rtmmu_tlb", "module tau_tlb", "is not the module of"),
@@ -43,7 +43,7 @@ def hardware(tmp_path: Path) -> Path:
 
 
 def refusal(hardware: Path, file: str, old: str, new: str) -> str:
-    """What is said after a change."""
+    """The message after a change."""
     text = (hardware / file).read_text()
     assert text.count(old) == 1
     (hardware / file).write_text(text.replace(old, new))
@@ -63,7 +63,7 @@ def test_contradictions_name_both(hardware: Path, case: str) -> None:
 
 @pytest.mark.parametrize("case", MISTAKES)
 def test_mistakes_are_named(hardware: Path, case: str) -> None:
-    """What is no description of a unit says where it stands."""
+    """A message about a wrong description names its place."""
     old, new, said = MISTAKES[case]
     message = refusal(hardware, TLB, old, new)
     assert said in message and str(hardware / TLB) in message

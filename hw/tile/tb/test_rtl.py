@@ -48,7 +48,7 @@ def test_lint_of_the_tile(unit: str) -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_each_file_is_its_module(path: Path) -> None:
-    """One module or package a file, of the file's name; what has no reset says why."""
+    """One module or package per file, of the file's name; a register without reset says why."""
     text = path.read_text()
     assert re.findall(r"^(?:module|package) (\w+)", text, re.M) == [path.stem]
     assert text.startswith("// ")

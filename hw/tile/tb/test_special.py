@@ -1,6 +1,6 @@
-"""Frames that are no memory, the link between two tiles, DMA channels and the memory tile.
+"""Special frames: the link between two tiles, DMA channels and the memory tile.
 
-tb/programs/special.c says what it sees; cycles are those of docs/spec/kernel.md.
+tb/programs/special.c says what it sees; docs/spec/kernel.md has the cycles.
 """
 
 import struct

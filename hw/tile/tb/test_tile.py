@@ -129,7 +129,7 @@ def test_mailbox_measures_between_two_stores(tmp_path: Path) -> None:
 
 
 def test_mailbox_waits_for_a_slow_host(tmp_path: Path) -> None:
-    """Through pipes, a command a result: the cycles are those of a run from a file."""
+    """Through pipes, a command a result: the cycles are the same as in a run from a file."""
     program = compiled(tmp_path, "tb/programs/mailbox.c")
     commands = [(1, rounds, 2, 0) for rounds in (9, 2, 30)]
     wanted = run(PROBE, "--program", program, commands=commands).records()
@@ -251,7 +251,7 @@ def test_options_that_no_tile_has() -> None:
 
 
 def test_a_build_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Verilator says `No targets`; the cause and the next step are those of the disk."""
+    """Verilator says `No targets`; the cause and the next step name the disk."""
     monkeypatch.setenv("TAU_TILE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(build, "arguments", lambda *_: ["false"])
     for free, cause in ((0, "cache: No space left on device"), (1 << 30, "Verilator or the comp")):

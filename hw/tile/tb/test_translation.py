@@ -1,4 +1,4 @@
-"""hw/composable and hw/tlb in the tile: a program's translations are those of the units' models.
+"""hw/composable and hw/tlb in the tile: a program's translations are the units' models'.
 
 Method: random commands (tb/programs/translate.c) write the page table and the unit's registers, and
 load, store and call pages of the window, mapped or not. The model gets the same in the same order,

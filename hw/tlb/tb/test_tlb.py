@@ -41,7 +41,7 @@ SHAPES = [
 
 
 def new_model() -> tlb.Tlb:
-    """Return the model of what is simulated."""
+    """Return the simulated unit's model."""
     values = [unit_parameters()[name] for name in NAMES]
     sets, ways, levels, sets2, ways2, index, replacement, owner_bits = values
     return tlb.Tlb(

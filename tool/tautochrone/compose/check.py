@@ -1,4 +1,4 @@
-"""Composability as a test that can fail: a run of an application alone, and one beside others.
+"""Composability as a test that can fail: a run of an application alone, and one with others.
 
 Every event of the application is compared by its absolute cycle: the start and end of each
 iteration, each of its slots, its kernel calls and exceptions. So are the TLB misses of each slot,

@@ -61,7 +61,7 @@ def base_hash(base: Path) -> bytes:
 
 
 def loaded_hash(executable: Path) -> str:
-    """SHA-256 of what is loaded: of each segment its header's words, then its bytes.
+    """SHA-256 of the loaded parts: of each segment its header's words, then its bytes.
 
     The file itself holds names of the compiler's temporary files.
     """
@@ -91,7 +91,7 @@ def refusal(image: bytes, digest: bytes) -> str | None:
 def tasks_of(executable: Path) -> list[tuple[int, str]]:
     """Entry and name of each task of an executable that the loader would take.
 
-    The name is that of TAU_TASK; an executable without symbols gives task0, task1, …
+    The name is TAU_TASK's; an executable without symbols gives task0, task1, …
     """
     with open(executable, "rb") as file:
         elf = _elf_of(file, executable)
@@ -164,7 +164,7 @@ def application(
 ) -> Path:
     """Link an application with the base code's symbols.
 
-    If FOLDER is not that of BASE, NAME may be BASE's. It begins at ADDRESS; its data begin at the
+    If FOLDER is not BASE's, NAME may be BASE's. It begins at ADDRESS; its data begin at the
     next multiple of PAGE_BYTES. Paths in FLAGS start from PATHS_FROM. Raises TauError with what the
     compiler said, or with the symbols that are missing.
     """

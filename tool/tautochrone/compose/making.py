@@ -128,7 +128,7 @@ def refuse_executable(path: Path, name: str = "", base: Base | None = None) -> N
 def make(description: Description, folder: Path, leak: str | None = None) -> Made:
     """Link and fit a system; files go to FOLDER. Raises TauError with the line and the cause.
 
-    A kernel with a LEAK is no kernel for users, so its OS slot has no bound.
+    A kernel with a LEAK is not for users, so its OS slot has no bound.
     """
     base = base_of(folder)
     applications = tuple(

@@ -25,8 +25,8 @@ class Slot:
     """A user slot: its owner (application << 8 | task), when it began, and what it had.
 
     `awake_cycles`: from the end of the core's sleep to `owner_cycle`. `is_gated`: it slept behind
-    the end of the slot before. Counts are complete when the next slot begins; those of the last
-    slot are 0.
+    the end of the slot before. Counts are complete when the next slot begins; the last slot's
+    are 0.
     """
 
     owner: int

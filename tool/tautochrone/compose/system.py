@@ -26,7 +26,7 @@ LOADER, IDLE = "loader", "idle"
 
 
 def special(kind: int, number: int) -> int:
-    """The frame number of a page that is no memory."""
+    """The frame number of a page that is a device."""
     return SPECIAL | kind << (FRAME_BITS - 3) | number
 
 

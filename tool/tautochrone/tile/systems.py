@@ -19,7 +19,7 @@ PIPELINED = "pipelined"  # the validity array is as slow as the page table
 PAGE_BITS = 18
 WINDOW_ADDRESS = tile_format.ADDRESS_WINDOW
 CONFIG_DEFAULT = "small"
-# Cycles of the table memories. PARALLEL: as in the paper, those of the validity array are twice as
+# Cycles of the table memories. PARALLEL: as in the paper, the validity array is twice as
 # fast as the page table, so a translation takes as long as the page table alone [P0-29].
 LATENCIES_PARALLEL, LATENCIES_PIPELINED = (1, 1, 2), (1, 1, 1)
 FOLDER = "targets/programs/replay"

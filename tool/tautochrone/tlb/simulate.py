@@ -27,7 +27,7 @@ NEXT_STEP = "a shape is SETSxWAYS, as 16x4, or SETSxWAYS:xor"
 
 
 def geometry_or_shape(text: str) -> Geometry:
-    """Return a known geometry, that of a file, or that of a shape. Raises TauError."""
+    """Return a known geometry, a file's, or a shape's. Raises TauError."""
     return _shape(text) if SHAPE.fullmatch(text) else geometry_of(text)
 
 

@@ -38,7 +38,7 @@ def document(*words: str | Path, code: int = 0) -> dict[str, Any]:
 
 @pytest.fixture
 def system(tmp_path: Path) -> Path:
-    """The description of a small system beside its source, to be changed."""
+    """The description of a small system next to its source, to be changed."""
     for path in (HERE / "programs").iterdir():
         shutil.copy(path, tmp_path)
     return tmp_path / "system.toml"

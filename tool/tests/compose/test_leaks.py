@@ -98,7 +98,7 @@ QUICK = [("short", "tlb"), ("without marks", "kernel-path"), ("behind the loader
 
 
 def system_of(case: Case, folder: Path) -> Path:
-    """The file of a case, beside its source."""
+    """The file of a case, next to its source."""
     if case.path is not None:
         return case.path
     (folder / "worker.c").write_text(WORKER, encoding="utf-8")

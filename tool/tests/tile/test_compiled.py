@@ -1,4 +1,4 @@
-"""What is compiled for the tile is kept, and compiled again if anything that it is made of changed.
+"""Objects for the tile are kept, and compiled again if anything that they are made of changed.
 
 Method: the compiler's calls are counted.
 """

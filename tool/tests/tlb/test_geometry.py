@@ -45,7 +45,7 @@ array = "first"
 rows = ["0x4", "0x8"]
 """
 
-# What is replaced in GOOD, by what, and what the message says.
+# Old text of GOOD, new text, message.
 WRONG = [
     ("version = 1\n", "", ": version is missing"),
     ('format = "tautochrone geometry"\n', "", ": format is missing"),

@@ -40,7 +40,7 @@ def document(*words: str | Path) -> dict[str, Any]:
 
 
 def test_the_json_has_everything(tasks: Path) -> None:
-    """What the issue asks for, and the same in the plan file."""
+    """Every field, and the same in the plan file."""
     plan = tasks.with_name("plan.toml")
     found = document("tlb", "plan", tasks, "--geometry", "tile-16x4", "-o", plan)
     assert (found["version"], found["command"]) == (1, "tlb plan")
@@ -190,7 +190,7 @@ def test_commands_that_need_a_heap_refuse_the_plan(tmp_path: Path) -> None:
     assert caught.value.next_step
 
 
-# What is replaced in a plan, by what, and what the message says.
+# Old text of a plan, new text, message.
 DAMAGED = [
     ('mode = "no-miss"', 'mode = "safe"', "tlb.principals[0].mode is 'safe', expected one of"),
     ("safe_ways = 4", "safe_ways = 3", "geometry_sha256 is not that of its arrays"),

@@ -48,7 +48,7 @@ class Tile(System):
     targets: ClassVar[tuple[str, ...]] = ("tile",)
 
     def accept(self, options: Options, trace: Path) -> None:
-        """Raise TauError (usage) for a layout other than that of 32-bit code."""
+        """Raise TauError (usage) for a layout of other than 32-bit code."""
         refuse_layout(self.name, options)
 
     def prepare(self) -> None:

@@ -19,7 +19,7 @@ DRAWS = 16
 
 @dataclass(frozen=True)
 class Check:
-    """What was asked how often, and how often the answer was right.
+    """How often something was asked, and how often the answer was right.
 
     `margin`: how far the nearest answer was from the middle between fits (−0.5) and conflicts.
     """

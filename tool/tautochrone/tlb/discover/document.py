@@ -1,4 +1,4 @@
-"""What was found, as JSON, as a table of a geometry, and for people.
+"""The findings, as JSON, as a table of a geometry, and for people.
 
 docs/spec/discover.md, [DISC-24] ... [DISC-27].
 """

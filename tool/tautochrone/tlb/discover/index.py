@@ -27,7 +27,7 @@ class Groups:
     dice: np.random.Generator
 
     def starts(self, count: int | None = None) -> Pages:
-        """A page in each of some sets, drawn anew."""
+        """A page in each of some sets, drawn again."""
         every = span([1 << bit for bit in self.block.bits])
         return self.dice.choice(every, min(count or self.count, every.size), replace=False)
 

@@ -79,7 +79,7 @@ class Scale:
 
     @property
     def enough(self) -> float:
-        """A cost that is clearly that of a fit."""
+        """A cost that is clearly a fit's."""
         return self.fits + 0.1 * (self.conflicts - self.fits)
 
 

@@ -22,7 +22,7 @@ PAUSE_SECONDS = 0.05
 
 @dataclass
 class Array:
-    """What was found of a level. `unknown`: why there is no index, if there is none."""
+    """A level as found. `unknown`: why there is no index, if there is none."""
 
     size: LevelSize
     level: Level | None = None
@@ -38,7 +38,7 @@ class Array:
 
 @dataclass
 class Found:
-    """What was found of a processor. `unknown`: why there are no levels, if there are none."""
+    """A processor as found. `unknown`: why there are no levels, if there are none."""
 
     curve: Curve | None = None
     arrays: list[Array] = field(default_factory=list)

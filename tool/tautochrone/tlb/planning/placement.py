@@ -33,7 +33,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched: pages for a demand with `count` shares from `first` on.
+    """The search: pages for a demand with `count` shares from `first` on.
 
     `used` says which pages lie in windows of others. A window has at most `pages_max` pages.
     """

@@ -134,7 +134,7 @@ class Planned:
 
 @dataclass
 class _Plan:
-    """What is given away so far."""
+    """The sets and pages given so far."""
 
     tasks: TaskSet
     pages: PageRange

@@ -141,7 +141,7 @@ def _own(rows: Iterable[Record]) -> Iterator[tuple[int, int]]:
 
 
 def _entries(rows: Iterable[Record]) -> Iterable[Entry]:
-    """Each trap with the resumption behind it. A nap in between is no cost, so it is left out."""
+    """Each trap with the resumption after it. A nap in between is left out: it costs nothing."""
     trap_cycle: int | None = None
     task: int | None = None
     before: int | None = None

@@ -2,7 +2,7 @@
 
 What the machine has is not known to the tests. So they demand that the result is consistent: a
 geometry that is written is one that `tau tlb plan` accepts, and without one the cause is said. The
-bench `discover` repeats it beside a busy neighbor.
+bench `discover` repeats it next to a busy neighbor.
 """
 
 import ctypes
@@ -93,7 +93,7 @@ def test_a_walk_visits_each_page_once_a_pass(strict: Library) -> None:
     assert (ticks > 0).all()
     words = np.frombuffer((ctypes.c_char * (pages * 4096)).from_address(BASE), np.uint64)
     links = {BASE + 8 * int(at): int(words[at]) for at in np.flatnonzero(words)}
-    # The last order's cells are a circle; cells of the first one may be left beside it.
+    # The last order's cells are a circle; cells of the first one may be left next to it.
     start = next(iter(links))
     for _ in range(pages * 2):
         start = links[start]

@@ -1,6 +1,6 @@
 """`tau tlb discover` on simulated processors: what it finds is what they have, or unknown.
 
-Method: the ten known geometries with three policies, geometries at random beside the naive model,
+Method: the ten known geometries with three policies, random geometries against the naive model,
 clocks that are worse, and policies that no manual names. A simulated clock has a step, and
 interrupts some bursts.
 """

@@ -1,7 +1,7 @@
 """`tau tlb discover` on the simulated tile, whose registers hold sets and ways.
 
 Method: the same procedure, in exact cycles, on shapes with and without a second level, linear and
-hashed. Algorithm 1 counts misses. What is found has to be the shape.
+hashed. Algorithm 1 counts misses. The result must be the shape.
 """
 
 from collections.abc import Callable
