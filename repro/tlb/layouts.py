@@ -16,13 +16,7 @@ from statistics import median
 from typing import Any
 
 from repro.tlb import synthetic, table1
-from repro.tlb.experiment import (
-    KERNEL_SET,
-    Experiment,
-    colored_places,
-    misses,
-    shared_places,
-)
+from repro.tlb.experiment import KERNEL_SET, Experiment, colored_places, misses, shared_places
 from repro.tlb.task_sets import FIGURE_9, FIGURE_18, FIGURE_20, TABLE_1, TaskSet, figure_19
 from tautochrone.tlb.partition import GLOBALS, HEAP, STACK
 from tautochrone.tlb.partition import Run as PageRun

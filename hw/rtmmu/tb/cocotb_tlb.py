@@ -15,11 +15,7 @@ import cocotb
 
 from hw.socket.tb.mmu_socket import PORTS, Lookup, Result, Socket
 from hw.socket.tb.traffic import (
-    NUMBER_BITS,
-    hostile,
-    mapped_result,
-    random_lookups,
-    validity_expects,
+    NUMBER_BITS, hostile, mapped_result, random_lookups, validity_expects
 )
 from model.validity import PagesValidity
 

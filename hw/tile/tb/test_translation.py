@@ -18,17 +18,7 @@ from pathlib import Path
 import pytest
 
 from model import composable, tlb
-from model.mmu_cycle import (
-    DATA,
-    EXECUTE,
-    INSTR,
-    READ,
-    WRITE,
-    Inputs,
-    Lookup,
-    Outputs,
-    Result,
-)
+from model.mmu_cycle import DATA, EXECUTE, INSTR, READ, WRITE, Inputs, Lookup, Outputs, Result
 from tautochrone.tile.build import Options
 from tautochrone.tile.simulation import Simulation
 from testing.tile import compiled, run

@@ -17,15 +17,8 @@ from tautochrone.facts import trace_format
 from tautochrone.replay.opened import open_trace_for_replay
 from tautochrone.replay.paging import PAGE_BYTES, PageReplay, page_replay
 from tautochrone.replay.tile import (
-    HEAP_ADDRESS,
-    WORD_MAX,
-    TileReplay,
-    commands_of,
-    operations_of,
-    region_cycles,
-    simulate,
-    sizes_before,
-    tile_replay,
+    HEAP_ADDRESS, WORD_MAX, TileReplay, commands_of, operations_of, region_cycles, simulate,
+    sizes_before, tile_replay
 )
 from tautochrone.tile import simulation
 from tautochrone.tile.systems import tile_system

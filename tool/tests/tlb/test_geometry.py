@@ -8,14 +8,7 @@ import pytest
 from model.tlb import XOR, Level
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.tlb.geometry import (
-    CODE,
-    DATA,
-    DIRECTORY,
-    Geometry,
-    geometry_of,
-    known_geometry,
-    known_names,
-    read_geometry,
+    CODE, DATA, DIRECTORY, Geometry, geometry_of, known_geometry, known_names, read_geometry
 )
 
 GOOD = """\

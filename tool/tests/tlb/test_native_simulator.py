@@ -18,13 +18,7 @@ from model.tlb_color import simulator as naive
 from tautochrone.declarations import Library
 from tautochrone.errors import TauError
 from tautochrone.tlb.geometry import (
-    CODE,
-    DATA,
-    DIRECTORY,
-    Array,
-    Geometry,
-    Structure,
-    known_geometry,
+    CODE, DATA, DIRECTORY, Array, Geometry, Structure, known_geometry
 )
 from tautochrone.tlb.simulate import POLICIES, Simulator
 

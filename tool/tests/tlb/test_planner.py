@@ -15,14 +15,7 @@ from tautochrone.facts import tile_format
 from tautochrone.facts import trace_format as form
 from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.geometry import (
-    CODE,
-    DATA,
-    DIRECTORY,
-    Array,
-    Geometry,
-    Structure,
-    known_geometry,
-    known_names,
+    CODE, DATA, DIRECTORY, Array, Geometry, Structure, known_geometry, known_names
 )
 from tautochrone.tlb.partition import GLOBALS, HEAP, PARTS, STACK, UNCOLORED, Partition, role_of
 from tautochrone.tlb.planning.demand import Call, RunHeap, demands_of
@@ -31,13 +24,7 @@ from tautochrone.tlb.planning.planner import Planned, plan_partition, refuse_mis
 from tautochrone.tlb.planning.shares import PageRange, divide
 from tautochrone.trace.file import TraceWriter
 from tool.tests.tlb.task_files import (
-    KERNEL,
-    PAGE,
-    model_geometry,
-    model_partition,
-    pages_of,
-    task,
-    task_set,
+    KERNEL, PAGE, model_geometry, model_partition, pages_of, task, task_set
 )
 
 TILE = ("tile-16x4", "tile-16x4-128x4", "tile-16x4-128x4-xor")

@@ -16,13 +16,7 @@ from tautochrone.errors import TauError
 from tautochrone.tlb.geometry import known_geometry
 from tautochrone.tlb.planning.planner import plan_partition
 from tautochrone.tlb.response import (
-    EntryCycles,
-    Machine,
-    PeriodicTask,
-    Response,
-    responses,
-    responses_in,
-    timings_of,
+    EntryCycles, Machine, PeriodicTask, Response, responses, responses_in, timings_of
 )
 from tautochrone.tlb.tasks import read_tasks
 from tool.tests.tlb.task_files import ON_TILE

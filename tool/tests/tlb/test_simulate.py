@@ -12,22 +12,10 @@ import pytest
 from model.tlb_color import ownership
 from tautochrone.errors import EXIT_FAILED, EXIT_USAGE, TauError
 from tautochrone.tlb.geometry import (
-    DATA,
-    DIRECTORY,
-    Array,
-    Geometry,
-    Structure,
-    known_geometry,
-    known_names,
+    DATA, DIRECTORY, Array, Geometry, Structure, known_geometry, known_names
 )
 from tautochrone.tlb.simulate import (
-    POLICIES,
-    Accesses,
-    Simulator,
-    accesses_of,
-    geometry_or_shape,
-    pages_of_tasks,
-    simulate,
+    POLICIES, Accesses, Simulator, accesses_of, geometry_or_shape, pages_of_tasks, simulate
 )
 from testing.command import tau
 

@@ -29,14 +29,7 @@ from tautochrone.tlb.discover.processors.simulated import Costs, SimulatedProces
 from tautochrone.tlb.discover.run import discovered_simulation
 from tautochrone.tlb.discover.sets import Level, block_of
 from tautochrone.tlb.geometry import (
-    DATA,
-    DIRECTORY,
-    Array,
-    Geometry,
-    Structure,
-    geometry_of_table,
-    known_geometry,
-    known_names,
+    DATA, DIRECTORY, Array, Geometry, Structure, geometry_of_table, known_geometry, known_names
 )
 from tautochrone.tlb.simulate import Simulator, geometry_or_shape
 
