@@ -11,7 +11,8 @@ from typing import Any
 
 from repro.tlb.benchmarks import PROGRAMS
 from repro.tlb.experiment import simulated
-from tautochrone.tlb.tile import placing, shape, simulation
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
 from tautochrone.tlb.tile.simulation import Job
 from tautochrone.tlb.tile.system import PAGE_BYTES, TileTask
 

@@ -19,7 +19,8 @@ from repro.tlb.benchmarks import arguments, program
 from repro.tlb.task_sets import TaskSet
 from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import Principal
-from tautochrone.tlb.tile import placing, shape, simulation
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.simulation import Records
 from tautochrone.tlb.tile.system import System, TileTask

@@ -10,7 +10,8 @@ from repro.tlb.benchmarks import PROGRAMS, WALKER, arguments
 from repro.tlb.experiment import LATENCY, SETS, SHAPE, WAYS, Experiment, misses, simulated
 from repro.tlb.task_sets import FIGURE_9, TABLE_1, TaskSet
 from tautochrone.tlb.partition import GLOBALS, Principal
-from tautochrone.tlb.tile import placing, shape, simulation
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
 from tautochrone.tlb.tile.simulation import Records
 from tautochrone.tlb.tile.system import PAGE_BYTES, TileTask
 

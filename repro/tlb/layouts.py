@@ -18,9 +18,9 @@ from typing import Any
 from repro.tlb import synthetic, table1
 from repro.tlb.experiment import KERNEL_SET, Experiment, colored_places, misses, shared_places
 from repro.tlb.task_sets import FIGURE_9, FIGURE_18, FIGURE_20, TABLE_1, TaskSet, figure_19
-from tautochrone.tlb.partition import GLOBALS, HEAP, STACK
+from tautochrone.tlb.partition import GLOBALS, HEAP, STACK, Principal
 from tautochrone.tlb.partition import Run as PageRun
-from tautochrone.tlb.tile import placing
+from testing import placing
 from tautochrone.tlb.tile.simulation import Records
 from tautochrone.tlb.tile.system import PAGE_BYTES
 
@@ -42,13 +42,19 @@ def as_measured(experiment: Experiment, seed: int) -> Records:
     return experiment.run(False, seed, HYPERPERIODS)
 
 
+def with_heap_of(own: Principal, other: Principal) -> Principal:
+    """The pages of OWN, and the heap of the other, in its window and sets."""
+    runs = [run for run in own.runs if run.part != HEAP]
+    return replace(other, name=own.name, runs=(*runs, *other.runs_of(HEAP)))
+
+
 def heap_alone(experiment: Experiment, seed: int) -> Records:
     """One heap; all else as in a colored run."""
     geometry = experiment.geometry
     colored = colored_places(geometry, experiment.heap_sets)
     shared = shared_places(geometry, len(colored))
     places = [
-        own.with_heap_of(one) if one.runs_of(HEAP) else own.without_heap()
+        with_heap_of(own, one) if one.runs_of(HEAP) else own.without_heap()
         for own, one in zip(colored, shared, strict=True)
     ]
     kernel = placing.kernel_pages(geometry, placing.sets_of(geometry, (KERNEL_SET,)))

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from repro.tlb.benchmarks import NAMES, arguments, program
-from tautochrone.tlb.tile import placing, shape, simulation
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
 from tautochrone.tlb.tile.system import System, TileTask
 
 OBJECTS, OBJECT_BYTES, NUMBERS_LOG2 = 4, 3000, 4

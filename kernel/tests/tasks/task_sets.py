@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import Principal
-from tautochrone.tlb.tile import placing
+from testing import placing
 from tautochrone.tlb.tile.system import System, TileTask
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
-from tautochrone.tlb.tile import placing, shape, simulation
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
 from tautochrone.tlb.tile.entry_bound import entry_cycles
 from tautochrone.tlb.tile.simulation import Records
 

@@ -14,7 +14,8 @@ from kernel.tests.tasks.task_sets import ROOT, system
 from tautochrone.errors import TauError
 from tautochrone.facts import status_format as status
 from tautochrone.tlb.partition import CODE, HEAP, Run
-from tautochrone.tlb.tile import placing, shape, simulation
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
 from tautochrone.tlb.tile.simulation import Records
 from tautochrone.tlb.tile.system import PAGE_BYTES, System, TileTask
 

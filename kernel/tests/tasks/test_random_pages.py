@@ -15,7 +15,8 @@ from statistics import pstdev
 import pytest
 
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
-from tautochrone.tlb.tile import placing, shape, simulation
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.simulation import Records
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
-from tautochrone.tlb.tile import placing, shape, simulation
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
 from tautochrone.tlb.tile.simulation import Records
 
 MS = 20_000

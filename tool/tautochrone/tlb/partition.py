@@ -75,11 +75,6 @@ class Principal:
         runs = tuple(run for run in self.runs if run.part != HEAP)
         return replace(self, heap_window_bytes=0, runs=runs)
 
-    def with_heap_of(self, other: Principal) -> Principal:
-        """The principal with another one's heap, in that one's window and sets."""
-        own = tuple(run for run in self.runs if run.part != HEAP)
-        return replace(other, name=self.name, runs=own + tuple(other.runs_of(HEAP)))
-
 
 @dataclass(frozen=True)
 class Partition:

@@ -115,11 +115,6 @@ class Block:
         """A part of the kernel whose pages fit into one set, and are more than half of its ways."""
         return self.kernel[:-1]
 
-    @property
-    def overflowing(self) -> int:
-        """The vector of the kernel that makes them too many."""
-        return self.kernel[-1]
-
 
 def block_of(meter: Meter, level: Level) -> Block:
     """The kernel of a level's block. Raises Unknown."""

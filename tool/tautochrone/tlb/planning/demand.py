@@ -126,11 +126,6 @@ class Demand:
     fixed_sets: tuple[FixedSets, ...]
 
     @property
-    def is_kernel(self) -> bool:
-        """Whether it is the kernel, not a task."""
-        return self.name == KERNEL
-
-    @property
     def pages(self) -> int:
         """All of them, the heap's included."""
         return self.heap_pages + sum(part.pages for part in self.parts)

@@ -1,4 +1,4 @@
-"""Places tasks in the window without a plan: an aligned window per task, pages in owned sets."""
+"""Places tasks in the window of the tile without a plan: an aligned window each, owned sets."""
 
 from collections.abc import Sequence
 
