@@ -91,3 +91,12 @@ def test_a_failure_is_not_kept(calls: list[str], tmp_path: Path) -> None:
         with pytest.raises(TauError, match=r"wrong\.c cannot be compiled"):
             compiled(source, root())
         assert len(calls) == count
+
+
+@pytest.mark.parametrize("suffix", [".o", ".json"])
+def test_what_is_damaged_is_made_again(calls: list[str], source: Path, suffix: str) -> None:
+    flags = ["-Wno-error"]
+    made = compiled(source, root(), flags, source.parent)
+    made.path.with_suffix(suffix).write_bytes(b"")
+    assert compiled(source, root(), flags, source.parent) == made and len(calls) == 2
+    assert made.path.with_suffix(suffix).read_bytes()
