@@ -33,7 +33,7 @@ repro: .venv/stamp-bench .venv/stamp-build ## every figure of repro/, theirs bes
 	$(PYTHON) scripts/run_all.py repro $(P)
 
 tile: .venv/stamp-build ## the simulated tile: each simulator and the program that replays on it
-	$(PYTHON) -m tautochrone.replay.tile.program
+	$(PYTHON) -m tautochrone.tile.systems
 
 size: .venv/stamp-check ## code bytes of each function, against the checked-in table
 	$(PYTHON) -m bench size

@@ -40,7 +40,7 @@ def constants(facts: Facts) -> list[Constant]:
 def unit_facts() -> Facts:
     """What the units' descriptions tell software: their numbers, and the words of their registers.
 
-    hw/units.py compares the descriptions with the units.
+    tool/tautochrone/tile/units.py compares the descriptions with the units.
     """
     described: Facts = {}
     for path in ROOT.glob("hw/*/unit.toml"):

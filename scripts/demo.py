@@ -22,7 +22,7 @@ import demo_firmware
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
-from tautochrone.replay.tile import program as tile_program
+from tautochrone.tile import systems as tile_systems
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = Path("out/demo")
@@ -58,7 +58,7 @@ def step(text: str, *words: str, shows: bool = False) -> dict[str, Any]:
 def simulator_of(name: str) -> str | None:
     """Build a system's simulator unless it is there; return why that failed, None if it did not."""
     try:
-        tile_program.simulator(tile_program.tile_system(name))
+        tile_systems.simulator(tile_systems.tile_system(name))
     except TauError as error:
         return error.message + (f"; next: {error.next_step}" if error.next_step else "")
     return None

@@ -50,7 +50,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 def test_the_tile_is_shown(
     steps: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(demo.tile_program, "simulator", lambda system: Path("simulator"))
+    monkeypatch.setattr(demo.tile_systems, "simulator", lambda system: Path("simulator"))
     demo.main()
     assert steps == ["tlsf,budget", "rtvm,conventional", "tile:rtmmu,tile:pagetable"]
     said = capsys.readouterr().out
@@ -64,7 +64,7 @@ def test_without_simulators_it_says_why_and_goes_on(
     def refuse(_system: object) -> Path:
         raise TauError("g++ is missing", "apt install g++")
 
-    monkeypatch.setattr(demo.tile_program, "simulator", refuse)
+    monkeypatch.setattr(demo.tile_systems, "simulator", refuse)
     demo.main()
     assert steps == ["tlsf,budget", "rtvm,conventional"]
     said = capsys.readouterr()

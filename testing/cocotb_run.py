@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.build import MAKE_FLAGS, SOCKET, compiler_cache, search_path
-from hw.units import unit_sources, units
+from tautochrone.tile.build import MAKE_FLAGS, compiler_cache, search_path
+from tautochrone.tile.units import unit_sources, units
+from testing.tile import SOCKET
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "build" / "models"

@@ -43,6 +43,10 @@ DECLARATION = re.compile(
     r"|logic|localparam|parameter|assign|return|typedef|for)\b"
 )
 SWAPPED = re.compile(r"(?<=\()([\w.\[\]]+|[\w.]+->\w+), ([\w.\[\]]+|[\w.]+->\w+)(?=[,)])")
+STATEMENT = re.compile(r"(?<![<>=!]) (?:=|<=) ([^;=]*(?:[<>=!]=[^;=]*)*);")
+BRACES = re.compile(r"(?<=\{)(!?[\w.]+), (!?[\w.]+)(?=\})")
+CHOICE = re.compile(r"\? ([\w.'\[\]]+) : ([\w.'\[\]]+)(?=[;,)\n])")
+TWINS = ("instr data", "source destination", "head tail", "0 1", "_d _q", "result lookup")
 CONDITION = re.compile(r"\b(if|while) \(([^\n{};]*)\)(?= \{| begin|$)", re.MULTILINE)
 
 
@@ -117,6 +121,8 @@ def c_changes(text: str, is_verilog: bool) -> Iterator[Change]:
     for match in SWAPPED.finditer(plain):
         if match[1] != match[2]:
             yield Change("swapped arguments", match.start(), match[0], f"{match[2]}, {match[1]}")
+    if is_verilog:
+        yield from verilog_changes(text, plain)
     before = ""
     for match in TOKEN.finditer(plain):
         token, kind = match[0], match.lastgroup
@@ -133,6 +139,60 @@ def c_changes(text: str, is_verilog: bool) -> Iterator[Change]:
         elif token == "!":
             yield Change("logic", match.start(), token, "")
         before = token
+
+
+def verilog_changes(text: str, plain: str) -> Iterator[Change]:
+    """Ways to be wrong in wires: a condition forgotten, a signal stuck, the one next to it used."""
+    yield from dropped_operands(text, plain)
+    for match in STATEMENT.finditer(plain):
+        line = plain[plain.rfind(";", 0, match.start()) + 1 : match.start()]
+        start, old = match.start(1), text[match.start(1) : match.end(1)]
+        if old.count(")") > old.count("(") and " <= " in old:  # the condition's `<=` came first
+            start, old = start + old.index(" <= ") + 4, old.partition(" <= ")[2]
+        if not re.search(r"\b(?:localparam|parameter|for|unused\w*)\b", line):
+            yield from (Change("stuck", start, old, new) for new in ("'0", "'1") if old != new)
+    for match in BRACES.finditer(plain):
+        yield Change("swapped arguments", match.start(), match[0], f"{match[2]}, {match[1]}")
+    for match in CHOICE.finditer(plain):
+        yield Change("swapped choice", match.start(), match[0], f"? {match[2]} : {match[1]}")
+    names = set(re.findall(r"[A-Za-z_]\w*", plain))
+    for match in re.finditer(r"[A-Za-z_]\w*", plain):
+        for pair in TWINS:
+            for old, new in (pair.split(), pair.split()[::-1]):
+                twin = match[0].replace(old, new)
+                if twin != match[0] and twin in names:
+                    yield Change("twin", match.start(), match[0], twin)
+
+
+def dropped_operands(text: str, plain: str) -> Iterator[Change]:
+    """Each operand of && and || left out."""
+    for match in re.finditer(r"&&|\|\|", plain):
+        first, end = edge(plain, match.start(), -1), edge(plain, match.end(), 1)
+        for start, stop in ((match.start(), end), (first, match.end())):
+            old = text[start:stop]
+            if "\n" not in old.lstrip() or not re.search("<=|`", old):
+                yield Change("dropped operand", start, old, "")
+
+
+def edge(plain: str, at: int, step: int) -> int:
+    """Where the operand that ends or starts at AT has its other end."""
+    opening, closing = ("([{", ")]}") if step > 0 else (")]}", "([{")
+    depth = 0
+    place = at if step > 0 else at - 1
+    while 0 <= place < len(plain):
+        letter = plain[place]
+        depth += (letter in opening) - (letter in closing)
+        if depth < 0 or (depth == 0 and (letter in ";,?:" or is_edge(plain, place))):
+            break
+        place += step
+    return place if step > 0 else place + 1
+
+
+def is_edge(plain: str, place: int) -> bool:
+    """Whether another operand, or what is assigned to, begins or ends here."""
+    letter, pair = plain[place], plain[place : place + 2]
+    is_assignment = letter == "=" and plain[place - 1] not in "=!<>" and pair != "=="
+    return is_assignment or pair in ("&&", "||") or plain[place - 1 : place + 1] in ("&&", "||")
 
 
 def dropped(text: str, match: re.Match[str]) -> tuple[int, str, str]:

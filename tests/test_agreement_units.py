@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.units import units
+from tautochrone.tile.units import units
 from model.frames import Frames
 from model.frames import Machine as Board
 from model.page_heap import PAGE_BYTES, PageHeap
@@ -28,7 +28,7 @@ from tautochrone.machine.calls import MEMORY_ADDRESS, Machine, core_code
 from tautochrone.facts import status_format
 from tautochrone.facts import trace_format as form
 from tautochrone.replay.open_trace import open_trace_for_replay
-from tautochrone.replay.tile.tile import operations_of, sizes_before
+from tautochrone.replay.tile import operations_of, sizes_before
 from tautochrone.targets.sources import CORE_FILES
 from testing.cocotb_run import SMALL, run
 from testing.cocotb_run import unit as unit_design

@@ -14,8 +14,8 @@ from sources import tree_files
 from tautochrone.machine.core_build import FASTEST, Build
 from tautochrone.machine.longest_path import SHARED_FUNCTIONS, bound_of_image
 from tautochrone.machine.images import core_image
-from tautochrone.replay.tile.cycle_bounds import tile_bounds
-from tautochrone.replay.tile.program import tile_system
+from tautochrone.tile.cycle_bounds import tile_bounds
+from tautochrone.tile.systems import tile_system
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

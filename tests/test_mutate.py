@@ -42,6 +42,9 @@ VERILOG = """\
     count_q <= count_q + 2'b01;
     if (count_q <= 3) full_q <= 1'b0;
   end
+  assign data_o = ready ? left : right;
+  assign instr_o = {left, right};
+  assign last = ready && (left || right);
 """
 VERILOG_CHANGES = {
     ("dropped store", "count_q <= count_q + 2'b01;", ";"),
@@ -50,6 +53,27 @@ VERILOG_CHANGES = {
     ("comparison", "<=", "<"),
     ("bound", "3", "4"),
     ("bound", "1'b0", "1'b1"),
+    *(
+        ("stuck", old, new)
+        for old in (
+            "count_q + 2'b01",
+            "1'b0",
+            "ready ? left : right",
+            "{left, right}",
+            "ready && (left || right)",
+        )
+        for new in ("'0", "'1")
+    ),
+    ("swapped choice", "? left : right", "? right : left"),
+    ("swapped arguments", "left, right", "right, left"),
+    ("twin", "data_o", "instr_o"),
+    ("twin", "instr_o", "data_o"),
+    ("logic", "&&", "||"),
+    ("logic", "||", "&&"),
+    ("dropped operand", " ready &&", ""),
+    ("dropped operand", "&& (left || right)", ""),
+    ("dropped operand", "left ||", ""),
+    ("dropped operand", "|| right", ""),
 }
 PYTHON = '''\
 def f(a: int | None, b: int = 3) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hw.units import units
+from tautochrone.tile.units import units
 from tautochrone.replay.systems import system_named, systems
 
 ROOT = Path(__file__).resolve().parent.parent

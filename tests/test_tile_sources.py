@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from hw.units import units
 from tautochrone import native
 from tautochrone.commands import doctor
 from tautochrone.errors import TauError
-from tautochrone.replay.tile import program as tile_program
 from tautochrone.targets.heaps import heaps
+from tautochrone.tile import build, sources
+from tautochrone.tile.systems import simulator, tile_system
+from tautochrone.tile.units import units
 
 ROOT = Path(__file__).resolve().parent.parent
-CARRIED = ("hw/*/rtl/*.sv*", "hw/*/unit.toml", "hw/tile/sim/*", "hw/build.py", "hw/units.py")
-CARRIED += ("hw/tile/configs.toml",)
+CARRIED = ("hw/*/rtl/*.sv*", "hw/*/unit.toml", "hw/tile/sim/*", "hw/tile/configs.toml")
 CARRIED += ("targets/**/*.[chSl]*", "facts/gen/*.h")
 
 
@@ -32,7 +32,7 @@ def package() -> Path:
 @pytest.fixture
 def installed(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installation outside of a checkout, with an empty cache."""
-    monkeypatch.setattr(tile_program, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(sources, "REPOSITORY", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("TAU_TILE_CACHE", raising=False)
     return package
@@ -55,22 +55,21 @@ def test_everything_is_carried(package: Path) -> None:
 
 
 def test_without_a_simulator_the_doctor_says_how_to_build_it(installed: Path) -> None:
-    assert tile_program.hardware_folder() == installed / "hw"
+    assert sources.root() == installed
     found = doctors_word()
     assert (found.works, found.next_step) == (False, "tau doctor --build")
-    assert tile_program.simulator(tile_program.tile_system("tile:rtmmu"), build=False) is None
+    assert simulator(tile_system("tile:rtmmu"), may_build=False) is None
 
 
-def test_an_installation_and_its_repository_share_simulators(installed: Path) -> None:
-    """Their name holds contents, no places."""
-    names = {
-        build.key(build.Options(unit="rtmmu", tiles=tiles))
-        for build in (
-            tile_program.build_module(folder) for folder in (installed / "hw", ROOT / "hw")
-        )
-        for tiles in (1, 2)
-    }
-    assert len(names) == 2
+def test_an_installation_and_its_repository_share_simulators(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A simulator's name depends on contents, not on places."""
+    options = [build.Options(unit="rtmmu", tiles=tiles) for tiles in (1, 2)]
+    names = [build.key(each) for each in options]
+    monkeypatch.setattr(sources, "REPOSITORY", ROOT)
+    assert sources.root() == ROOT and [build.key(each) for each in options] == names
+    assert len(set(names)) == 2
 
 
 @pytest.mark.parametrize("name", ["g++", "perl", "make", "riscv64-unknown-elf-gcc"])
@@ -98,13 +97,13 @@ def test_a_missing_package_is_named(
     assert f"package {package} is missing" in found.detail
     assert (found.next_step or "").startswith(f"pip install {package}==")
     with pytest.raises(TauError):
-        tile_program.simulator(tile_program.tile_system("tile:pagetable"))
+        simulator(tile_system("tile:pagetable"))
 
 
 def test_an_installation_without_sources_says_so(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tile_program.native, "DIRECTORY", tmp_path)
+    monkeypatch.setattr(native, "DIRECTORY", tmp_path)
     found = doctors_word()
     assert "sources are missing" in found.detail and "pipx install" in (found.next_step or "")
 
@@ -115,7 +114,7 @@ def test_a_cache_that_cannot_be_written(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TAU_TILE_CACHE", str(tmp_path / "file" / "tile"))
     with pytest.raises(TauError, match="cannot be built: .*Not a directory") as caught:
-        tile_program.simulator(tile_program.tile_system("tile:rtmmu"))
+        simulator(tile_system("tile:rtmmu"))
     assert "TAU_TILE_CACHE" in (caught.value.next_step or "")
 
 
@@ -130,29 +129,27 @@ def test_verilator_does_not_run_in_the_users_folder(
     (here / "cache").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TAU_TILE_CACHE", "cache")
-    module = tile_program.build_module(installed / "hw")
     fake = tmp_path / "verilator.pl"
     fake.write_text('use Cwd; print "Makefile:55: *** Error in ", getcwd(), " @ARGV\\n"; exit 1;')
-    arguments = module.arguments
+    arguments = build.arguments
     monkeypatch.setattr(
-        *(module, "arguments"),
+        *(build, "arguments"),
         lambda options, folder: ["perl", str(fake), *arguments(options, folder)[2:]],
     )
     with pytest.raises(TauError, match=rf"\*\*\* Error in {tmp_path}/cache ") as caught:
-        tile_program.simulator(tile_program.tile_system("tile:rtmmu"))
+        simulator(tile_system("tile:rtmmu"))
     assert f"-Mdir {tmp_path}/cache/rtmmu-small" in caught.value.message
     monkeypatch.chdir(here)
     with pytest.raises(TauError, match="make cannot build in a folder of such a name") as caught:
-        tile_program.simulator(tile_program.tile_system("tile:rtmmu"))
+        simulator(tile_system("tile:rtmmu"))
     assert caught.value.next_step == "set TAU_TILE_CACHE to another folder"
 
 
 def test_versions_are_the_pinned_ones() -> None:
-    """hw/build.py names them where no pyproject.toml is."""
+    """The tool names them where no pyproject.toml is."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = set(extras["optional-dependencies"]["tile"])
-    module = tile_program.build_module(ROOT / "hw")
-    assert set(module.PINNED.values()) == wanted
+    assert set(build.PINNED.values()) == wanted
 
 
 def test_a_heap_and_its_unit_have_the_same_tables() -> None:

@@ -22,12 +22,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.area.ecp5 import RAM_CELL, SynthesisError, call, cells_of, fastest_clock_mhz, relative
+from bench.area.ecp5 import (
+    RAM_CELL,
+    SynthesisError,
+    call,
+    cells_of,
+    fastest_clock_mhz,
+    relative,
+)
 from bench.commands import ROOT
 from bench.runner import Bench, Given
-from hw.build import SOCKET
-from hw.units import unit_sources, units
 from tautochrone.console.output import note
+from tautochrone.tile.units import unit_sources, units
+from testing.tile import SOCKET
 
 PORTS = SOCKET / "tau_mmu_ports.svh"
 WORK = ROOT / "build" / "area"
@@ -35,6 +42,7 @@ SEED = 1
 TARGET_MHZ = 100
 COLUMNS = {"lut": "lut", "ff": "ff", "bram": "block_rams"}
 PAGE_BITS = FRAME_BITS = 18
+RANGE = r"\[(.+?):0\]"  # a dimension of a port
 RAM_CELL_BITS = 16 * 4
 BLOCK_BITS = 18 * 1024
 ENTRY_BITS = FRAME_BITS + 3  # frame and rights
@@ -185,20 +193,24 @@ def check_memories(design: Design, row: dict[str, Any]) -> None:
 def ports(design: Design) -> list[tuple[str, str, int]]:
     """The ports of the socket: direction, name, bits; clock and reset apart."""
     header = PORTS.read_text()
-    found = re.findall(r"(input|output)\s+logic\s+(?:\[(.+?):0\])?\s*(\w+)", header)
+    found = re.findall(r"(input|output)\s+logic\s+((?:\[.+?:0\])*)\s*(\w+)", header)
     if len(found) != len(re.findall(r"^ *(?:input|output)\b", header, re.M)):
         raise SynthesisError(f"{relative(PORTS)}: a port cannot be read")
+    return [
+        (direction, name, math.prod(_size(design, name, each) for each in re.findall(RANGE, high)))
+        for direction, high, name in found
+        if name not in ("clk_i", "rst_ni")
+    ]
+
+
+def _size(design: Design, name: str, high: str) -> int:
+    """The size of a dimension with this highest index."""
     sizes = {"PageBits": PAGE_BITS, "FrameBits": FRAME_BITS}
-    result = []
-    for direction, high, name in found:
-        words = re.fullmatch(r"(PageBits|FrameBits)?(-1)?(\d+)?", high.replace(" ", ""))
-        if words is None:
-            raise SynthesisError(f"{design.module}: no idea how wide {name} is: {high}")
-        base, minus, number = words.groups()
-        high_bit = sizes.get(base, 0) - bool(minus) + int(number or 0)
-        if name not in ("clk_i", "rst_ni"):
-            result.append((direction, name, high_bit + 1))
-    return result
+    words = re.fullmatch(r"(PageBits|FrameBits)?(-1)?(\d+)?", high.replace(" ", ""))
+    if words is None:
+        raise SynthesisError(f"{design.module}: no idea how wide {name} is: {high}")
+    base, minus, number = words.groups()
+    return sizes.get(base, 0) - bool(minus) + int(number or 0) + 1
 
 
 def wrapper(design: Design) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from bench.area import run as area
 from bench.area.ecp5 import SynthesisError
-from hw.units import units
+from tautochrone.tile.units import units
 
 SOCKET_INPUT_BITS = 253
 SOCKET_OUTPUT_BITS = 220

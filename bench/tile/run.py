@@ -23,7 +23,7 @@ from tautochrone.console.output import note
 from tautochrone.facts import replay_format as form
 from tautochrone.replay import entry
 from tautochrone.replay.systems import tile as tile_systems
-from tautochrone.replay.tile.tile import TileAccesses, TileCalls, region_cycles, tile_replay
+from tautochrone.replay.tile import TileAccesses, TileCalls, region_cycles, tile_replay
 from testing.table_cost import placements
 
 OURS = tuple(each.name for each in tile_systems.SYSTEMS if each.role == entry.OURS)

@@ -3,7 +3,7 @@
 #include "kernel/stop.h"
 #include "kernel/tasks/state.h"
 
-// Stopwatches, as tool/tautochrone/tlb/tile/records.py reads them.
+// Stopwatches, as tool/tautochrone/tlb/tile/simulation.py reads them.
 enum {
     CHANNEL_JOB,
     CHANNEL_MISSES,

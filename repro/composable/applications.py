@@ -4,12 +4,12 @@ import functools
 import tempfile
 from pathlib import Path
 
-from hw.build import Options
 from kernel.systems.jpeg import images
 from repro.engine.results import REPOSITORY, results_of
 from tautochrone.compose import code
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Fifo, System, system_file
+from tautochrone.tile.build import Options
 from testing import tile
 
 RESULTS = results_of("composable")
@@ -92,8 +92,7 @@ def neighbor(number: int) -> Application:
 
 def printed(program: Path, options: Options, *words: str) -> str:
     """What a bare program prints. Raises RuntimeError if it fails."""
-    with tempfile.TemporaryDirectory() as folder:
-        done = tile.run(Path(folder), options, "--program", program, *words)
+    done = tile.run(options, "--program", program, *words)
     if done.code != 0:
         raise RuntimeError(f"{program.name} failed: {done.console}{done.messages}")
     return done.console

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.build import Options
+from tautochrone.tile.build import Options
 from kernel.systems.jpeg import images
 from repro.composable import applications
 from repro.composable.applications import BUILT, JPEG, PROGRAMS, base, image_source

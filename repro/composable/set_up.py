@@ -13,7 +13,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from hw.build import Options
+from tautochrone.tile.build import Options
 from repro.composable.applications import BUILT, PROGRAMS, base, printed, simulated
 from repro.composable.figure10 import QUICK_IMAGES, application
 from repro.engine.results import REPOSITORY

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.area.ecp5 import DEVICE, SynthesisError, cells_of, fastest_clock_mhz
-from hw.build import ROOT, SOCKET, TILE, ibex_sources
-from hw.units import unit_sources, units
+from tautochrone.tile.build import ibex_sources
+from tautochrone.tile.units import unit_sources, units
+from testing.tile import ROOT, SOCKET, TILE
 
 WORK = ROOT / "build" / "repro" / "composable"
 RTL = Path(__file__).resolve().parent / "rtl"

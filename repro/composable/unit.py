@@ -3,7 +3,7 @@
 import functools
 from typing import Any
 
-from hw.build import Options
+from tautochrone.tile.build import Options
 from repro.composable.applications import BUILT, PROGRAMS, base, printed
 from repro.engine.results import REPOSITORY
 from tautochrone.targets.build import link

@@ -12,8 +12,8 @@ from bench.tile import run as bench
 from repro.rtmmu import tile_run
 from repro.rtmmu.page_costs import OURS
 from repro.rtmmu.table1 import synthetic_trace
-from tautochrone.replay.tile.cycle_bounds import tile_bounds
-from tautochrone.replay.tile.program import tile_system
+from tautochrone.tile.cycle_bounds import tile_bounds
+from tautochrone.tile.systems import tile_system
 
 ACTIONS = 20_000
 SEED = 64

@@ -20,8 +20,8 @@ from repro.rtmmu.workloads import RESULTS
 from tautochrone.machine.longest_path import Code
 from tautochrone.console.output import note
 from tautochrone.replay.paging import PAGE_BYTES, MappedPages, page_replay
-from tautochrone.replay.tile.program import program, simulator, tile_system
-from tautochrone.replay.tile.tile import (
+from tautochrone.tile.systems import program, simulator, tile_system
+from tautochrone.replay.tile import (
     HEAP_PAGES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
 )
 from tautochrone.trace.file import open_trace

@@ -7,8 +7,8 @@ from bench.tile import synthetic
 from repro.rtmmu import tile_run, workloads
 from repro.rtmmu.page_costs import CONVENTIONAL, OURS, gains, ratio
 from repro.rtmmu.table1 import PAPER, span, traces, with_paper
-from tautochrone.replay.tile.cycle_bounds import tile_bounds
-from tautochrone.replay.tile.program import tile_system
+from tautochrone.tile.cycle_bounds import tile_bounds
+from tautochrone.tile.systems import tile_system
 
 RATIOS = ("malloc_penalty", "free_gain", "footprint")
 KINDS = ("malloc", "aligned_alloc", "resize", "free", "fault", "load", "store")

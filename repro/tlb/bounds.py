@@ -18,7 +18,7 @@ from repro.tlb.experiment import KERNEL_SET, WAYS, misses
 from repro.tlb.synthetic import HYPERPERIODS, both
 from repro.tlb.task_sets import FIGURE_7
 from tautochrone.console.output import note
-from tautochrone.tlb.planner import plan_partition
+from tautochrone.tlb.planning.planner import plan_partition
 from tautochrone.tlb.response import Machine, PeriodicTask, responses
 from tautochrone.tlb.run import Choice, run
 from tautochrone.tlb.tasks import TaskSet, read_tasks

@@ -11,9 +11,9 @@ from typing import Any
 
 from repro.tlb.benchmarks import PROGRAMS
 from repro.tlb.experiment import simulated
-from tautochrone.tlb.geometry import DATA
-from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.records import Job
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
+from tautochrone.tlb.tile.simulation import Job
 from tautochrone.tlb.tile.system import PAGE_BYTES, TileTask
 
 SHAPES = (("16x4", 2), ("16x4", 8), ("8x2", 2), ("4x4", 2), ("16x4+128x4", 2))
@@ -31,9 +31,9 @@ def jobs_of(name: str, latency: int, folder: Path) -> list[Job]:
     place = placing.place(geometry, 1, everywhere, heap_pages=HEAP_PAGES)
     arguments = (OBJECT_PAGES * PAGE_BYTES, ROUNDS, 0, 0)
     task = TileTask("strider", PERIOD, 0, PROGRAMS / "strider.c", arguments, place)
-    state, stack = placing.extents(geometry, everywhere, 0, ((DATA, 1),) * 2)
+    kernel = placing.kernel_pages(geometry, everywhere)
     cycles = (JOBS + 1) * PERIOD
-    kernel, builder = (state.start, stack.start), simulation.builder(folder)
+    builder = simulation.builder(folder)
     return simulated([task], kernel, cycles, tlb, builder).of(0)
 
 

@@ -11,19 +11,19 @@ objects as the paper's does, colored at most as many as its sets have ways, and 
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, median, pstdev
 from typing import Any
 
-from tautochrone.tlb.geometry import DATA, Geometry
-from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.code import Builder
-from tautochrone.tlb.tile.records import Records
-from tautochrone.tlb.tile.system import Extent, Place, System, TileTask
-
 from repro.tlb.benchmarks import arguments, program
 from repro.tlb.task_sets import TaskSet
+from tautochrone.tlb.geometry import Geometry
+from tautochrone.tlb.partition import Principal
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
+from tautochrone.tlb.tile.code import Builder
+from tautochrone.tlb.tile.simulation import Records
+from tautochrone.tlb.tile.system import System, TileTask
 
 SHAPE, LATENCY = "16x4", 2
 SETS, WAYS = 16, 4
@@ -66,7 +66,7 @@ class Experiment:
     ) -> Records:
         if colored:
             places = colored_places(self.geometry, self.heap_sets)
-            kernel = placing.masks(self.geometry, (KERNEL_SET,))
+            kernel = placing.sets_of(self.geometry, (KERNEL_SET,))
         else:
             places = shared_places(self.geometry, len(self.rows))
             kernel = placing.all_sets(self.geometry)
@@ -74,32 +74,32 @@ class Experiment:
             self._task(number, repeats[number], places[number], colored, seed)
             for number in range(len(self.rows))
         ]
-        return self.simulated(tasks, kernel_pages(self.geometry, kernel), cycles, forgets)
+        return self.simulated(tasks, placing.kernel_pages(self.geometry, kernel), cycles, forgets)
 
     def simulated(
         self,
         tasks: Sequence[TileTask],
-        kernel: tuple[Extent, Extent],
+        kernel: tuple[int, int],
         cycles: int,
         forgets: bool = False,
     ) -> Records:
         """A run of these tasks, with the kernel's state and stack there."""
-        state, stack = kernel
-        places = state.start, stack.start
-        return simulated(tasks, places, cycles, self.tlb, self.builder, forgets)
+        return simulated(tasks, kernel, cycles, self.tlb, self.builder, forgets)
 
     def cycles_of(self, hyperperiods: int) -> int:
         """Of so many hyperperiods."""
         return round(hyperperiods * self.task_set.hyperperiod_ms * self.cycles_per_ms)
 
-    def sharing_tasks(self, places: Sequence[Place], seed: int) -> list[TileTask]:
+    def sharing_tasks(self, places: Sequence[Principal], seed: int) -> list[TileTask]:
         """The tasks at these places, as they are with one heap of all."""
         return [
             self._task(number, self.repeats[number], place, False, seed)
             for number, place in enumerate(places)
         ]
 
-    def _task(self, number: int, repeats: int, place: Place, colored: bool, seed: int) -> TileTask:
+    def _task(
+        self, number: int, repeats: int, place: Principal, colored: bool, seed: int
+    ) -> TileTask:
         row = self.rows[number]
         objects = self.task_set.objects
         if colored:
@@ -119,6 +119,7 @@ class Experiment:
                 row.numbers_log2,
             ),
             place,
+            heap_of=None if colored or number == 0 else 0,
         )
 
     def _repeats(self) -> list[int]:
@@ -165,31 +166,25 @@ def dealt_sets(tasks: int) -> list[Sequence[int]]:
     return [heap_sets[number::tasks] for number in range(tasks)]
 
 
-def kernel_pages(geometry: Geometry, owned: placing.Masks) -> tuple[Extent, Extent]:
-    """The kernel's state and stack, in these sets."""
-    state, stack = placing.extents(geometry, owned, 0, ((DATA, 1),) * 2)
-    return state, stack
-
-
-def colored_places(geometry: Geometry, heap_sets: Sequence[Sequence[int]]) -> list[Place]:
+def colored_places(geometry: Geometry, heap_sets: Sequence[Sequence[int]]) -> list[Principal]:
     """Each task's pages: stacks and globals in the last sets, all pages that a heap can have."""
     places = []
     for number, sets in enumerate(heap_sets):
-        own = placing.masks(geometry, (SETS - 1 - number // TASKS_IN_A_SET,))
-        heap = placing.masks(geometry, sets)
+        own = placing.sets_of(geometry, (SETS - 1 - number // TASKS_IN_A_SET,))
+        heap = placing.sets_of(geometry, sets)
         pages = WAYS * len(sets)
         places.append(placing.place(geometry, number + 1, own, heap, pages, "no-miss"))
     return places
 
 
-def shared_places(geometry: Geometry, tasks: int) -> list[Place]:
+def shared_places(geometry: Geometry, tasks: int) -> list[Principal]:
     """Each task's pages in any sets, and one heap of all, which the first task's window has."""
     anywhere = placing.all_sets(geometry)
     places = [
         placing.place(geometry, number + 1, anywhere, heap_pages=SHARED_PAGES)
         for number in range(tasks)
     ]
-    return [places[0], *(replace(place, heap=None, heap_of=0) for place in places[1:])]
+    return [places[0], *(place.without_heap() for place in places[1:])]
 
 
 def misses(found: Records, task: int) -> list[int]:

@@ -9,10 +9,11 @@ from typing import Any
 from repro.tlb.benchmarks import PROGRAMS, WALKER, arguments
 from repro.tlb.experiment import LATENCY, SETS, SHAPE, WAYS, Experiment, misses, simulated
 from repro.tlb.task_sets import FIGURE_9, TABLE_1, TaskSet
-from tautochrone.tlb.geometry import DATA
-from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.records import Records
-from tautochrone.tlb.tile.system import PAGE_BYTES, Place, TileTask
+from tautochrone.tlb.partition import GLOBALS, Principal
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
+from tautochrone.tlb.tile.simulation import Records
+from tautochrone.tlb.tile.system import PAGE_BYTES, TileTask
 
 TLB = shape.parsed(SHAPE, latency=LATENCY)
 GEOMETRY = TLB.geometry()
@@ -31,15 +32,15 @@ def kernel_pages(sets: Sequence[int]) -> tuple[int, int]:
     """A page of the kernel in each of two sets."""
     found: list[int] = []
     for index in sets:
-        owned = placing.masks(GEOMETRY, (index,))
+        owned = placing.sets_of(GEOMETRY, (index,))
         count = sum(page // PAGE_BYTES % SETS == index for page in found)
-        extents = placing.extents(GEOMETRY, owned, 0, ((DATA, 1),) * (count + 1))
-        found.append(extents[-1].start)
+        runs = placing.runs_of(GEOMETRY, owned, 0, ((GLOBALS, 1),) * (count + 1))
+        found.append(runs[-1].start)
     first, second = found
     return first, second
 
 
-def walker(name: str, number: int, pages: int, place: Place) -> TileTask:
+def walker(name: str, number: int, pages: int, place: Principal) -> TileTask:
     """A task that walks some pages of its heap."""
     values = arguments(pages, OBJECT_BYTES, pages, 0, 10, 0)
     return TileTask(name, PERIOD, number * PERIOD // 10, WALKER, values, place)
@@ -47,10 +48,10 @@ def walker(name: str, number: int, pages: int, place: Place) -> TileTask:
 
 def noise(folder: Path, kernel_sets: Sequence[int] = (5, 9), own_set: int = 12) -> dict[str, Any]:
     """A task walks four pages of one set, for each set: it misses in the noisy ones alone."""
-    own = placing.masks(GEOMETRY, (own_set,))
+    own = placing.sets_of(GEOMETRY, (own_set,))
     found = []
     for index in range(SETS):
-        heap = placing.masks(GEOMETRY, (index,))
+        heap = placing.sets_of(GEOMETRY, (index,))
         place = placing.place(GEOMETRY, 1, own, heap, heap_pages=WAYS)
         records = run(folder, [walker("t1", 0, WAYS, place)], kernel_sets)
         found.append(sum(misses(records, 0)[1:]))
@@ -64,12 +65,12 @@ def noise(folder: Path, kernel_sets: Sequence[int] = (5, 9), own_set: int = 12) 
 
 def corollary_1(folder: Path, sets: Sequence[int] = (1, 2, 3)) -> list[dict[str, Any]]:
     """Tasks with an object of as many pages as there are shared sets, one more each time."""
-    heap = placing.masks(GEOMETRY, sets)
+    heap = placing.sets_of(GEOMETRY, sets)
     rows = []
     for count in range(WAYS - 1, WAYS + 2):
         tasks = []
         for number in range(count):
-            own = placing.masks(GEOMETRY, (8 + number,))
+            own = placing.sets_of(GEOMETRY, (8 + number,))
             place = placing.place(GEOMETRY, number + 1, own, heap, heap_pages=len(sets))
             size = (len(sets) - 1) * PAGE_BYTES + LAST_PAGE_BYTES
             strides = (size, 10, 1, len(sets))
@@ -85,10 +86,10 @@ def corollary_1(folder: Path, sets: Sequence[int] = (1, 2, 3)) -> list[dict[str,
 
 def equal_periods(folder: Path, pages: int = 3) -> dict[str, Any]:
     """Two tasks of one period share a color: each loads its pages once an activation."""
-    heap = placing.masks(GEOMETRY, (3,))
+    heap = placing.sets_of(GEOMETRY, (3,))
     tasks = []
     for number in range(2):
-        own = placing.masks(GEOMETRY, (8 + number,))
+        own = placing.sets_of(GEOMETRY, (8 + number,))
         place = placing.place(GEOMETRY, number + 1, own, heap, heap_pages=pages)
         tasks.append(walker(f"t{number + 1}", number, pages, place))
     records = run(folder, tasks, (0, 0))

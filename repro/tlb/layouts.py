@@ -16,12 +16,13 @@ from statistics import median
 from typing import Any
 
 from repro.tlb import synthetic, table1
-from repro.tlb.experiment import KERNEL_SET, Experiment, colored_places, kernel_pages, misses
-from repro.tlb.experiment import shared_places
+from repro.tlb.experiment import KERNEL_SET, Experiment, colored_places, misses, shared_places
 from repro.tlb.task_sets import FIGURE_9, FIGURE_18, FIGURE_20, TABLE_1, TaskSet, figure_19
-from tautochrone.tlb.tile import placing
-from tautochrone.tlb.tile.records import Records
-from tautochrone.tlb.tile.system import PAGE_BYTES, Extent
+from tautochrone.tlb.partition import GLOBALS, HEAP, STACK, Principal
+from tautochrone.tlb.partition import Run as PageRun
+from testing import placing
+from tautochrone.tlb.tile.simulation import Records
+from tautochrone.tlb.tile.system import PAGE_BYTES
 
 SEEDS = 5
 HYPERPERIODS = 1
@@ -41,16 +42,22 @@ def as_measured(experiment: Experiment, seed: int) -> Records:
     return experiment.run(False, seed, HYPERPERIODS)
 
 
+def with_heap_of(own: Principal, other: Principal) -> Principal:
+    """The pages of OWN, and the heap of the other, in its window and sets."""
+    runs = [run for run in own.runs if run.part != HEAP]
+    return replace(other, name=own.name, runs=(*runs, *other.runs_of(HEAP)))
+
+
 def heap_alone(experiment: Experiment, seed: int) -> Records:
     """One heap; all else as in a colored run."""
     geometry = experiment.geometry
     colored = colored_places(geometry, experiment.heap_sets)
     shared = shared_places(geometry, len(colored))
     places = [
-        replace(own, heap=one.heap, heap_of=one.heap_of)
+        with_heap_of(own, one) if one.runs_of(HEAP) else own.without_heap()
         for own, one in zip(colored, shared, strict=True)
     ]
-    kernel = kernel_pages(geometry, placing.masks(geometry, (KERNEL_SET,)))
+    kernel = placing.kernel_pages(geometry, placing.sets_of(geometry, (KERNEL_SET,)))
     tasks = experiment.sharing_tasks(places, seed)
     return experiment.simulated(tasks, kernel, experiment.cycles_of(HYPERPERIODS))
 
@@ -58,15 +65,10 @@ def heap_alone(experiment: Experiment, seed: int) -> Records:
 def packed(experiment: Experiment, seed: int, is_in_order: bool = False) -> Records:
     """One heap, in front of it the kernel's pages and the tasks' globals and stacks."""
     shared = shared_places(experiment.geometry, len(experiment.rows))
-    assert shared[0].heap is not None
-    end = shared[0].heap.window.start
-    pages = [
-        Extent(start, PAGE_BYTES)
-        for start in range(end - (2 * len(shared) + 2) * PAGE_BYTES, end, PAGE_BYTES)
-    ]
-    state, stack, *own = pages
+    end = shared[0].window_start
+    state, stack, *own = range(end - (2 * len(shared) + 2) * PAGE_BYTES, end, PAGE_BYTES)
     places = [
-        replace(each, globals=first, stack=second)
+        each.with_runs([PageRun(GLOBALS, first, PAGE_BYTES), PageRun(STACK, second, PAGE_BYTES)])
         for each, first, second in zip(shared, own[::2], own[1::2], strict=True)
     ]
     tasks = experiment.sharing_tasks(places, seed)

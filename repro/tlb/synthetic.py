@@ -7,7 +7,7 @@ from typing import Any
 
 from repro.tlb.experiment import Experiment, measured, misses
 from repro.tlb.task_sets import FIGURE_7, FIGURE_9
-from tautochrone.tlb.tile.records import Records
+from tautochrone.tlb.tile.simulation import Records
 
 MS = 20_000
 HYPERPERIODS = 2

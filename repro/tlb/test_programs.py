@@ -9,11 +9,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from tautochrone.tlb.geometry import DATA
-from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.system import System, TileTask
-
 from repro.tlb.benchmarks import NAMES, arguments, program
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
+from tautochrone.tlb.tile.system import System, TileTask
 
 OBJECTS, OBJECT_BYTES, NUMBERS_LOG2 = 4, 3000, 4
 COUNT = OBJECTS << NUMBERS_LOG2
@@ -143,12 +142,12 @@ def test_every_job_comes_to_what_a_model_says(tmp_path: Path) -> None:
     geometry = tlb.geometry()
     tasks = []
     for number, name in enumerate(NAMES, start=1):
-        own = placing.masks(geometry, (number,))
+        own = placing.sets_of(geometry, (number,))
         place = placing.place(geometry, number, own, heap_pages=OBJECTS)
         values = arguments(OBJECTS, OBJECT_BYTES, OBJECTS, number, 1, NUMBERS_LOG2)
         tasks.append(TileTask(name, PERIOD, PHASE * number, program(name), values, place))
-    state, stack = placing.extents(geometry, placing.masks(geometry, (0,)), 0, ((DATA, 1),) * 2)
-    system = System(geometry, tuple(tasks), state.start, stack.start, RUN_CYCLES)
+    state, stack = placing.kernel_pages(geometry, placing.sets_of(geometry, (0,)))
+    system = System(geometry, tuple(tasks), state, stack, RUN_CYCLES)
     found = simulation.simulate(system, tlb, simulation.builder(tmp_path))
     assert found.faults == []
     for task, name in enumerate(NAMES):

@@ -102,15 +102,10 @@ def _geometry(tables: Table) -> Table:
     return _document(tables["document"]) | {"GEOMETRIES": tables["geometry"]}
 
 
-def _configs(tables: Table) -> Table:
-    """Whether each configuration of a tile's processor has bit manipulation."""
-    return {"CONFIGS": {name: table["bit_manipulation"] for name, table in tables.items()}}
-
-
 abi_format = Facts("facts/abi.toml", _constants)
 code_format = Facts("facts/code.toml", _constants)
 compose_format = Facts("facts/compose.toml", _constants)
-config_format = Facts("hw/tile/configs.toml", _configs)
+config_format = Facts("hw/tile/configs.toml", lambda tables: {"CONFIGS": tables})
 fault_format = Facts("facts/status.toml", functools.partial(_answers, "fault"))
 geometry_format = Facts("facts/geometry.toml", _geometry)
 plan_format = Facts("facts/plan.toml", _plan)

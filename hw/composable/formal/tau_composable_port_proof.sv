@@ -1,4 +1,4 @@
-// What is proved of a port of the composable unit: applications cannot see each other in it
+// Proof of a port of the composable unit: applications cannot see each other in it
 // [P2-1, P2-8].
 //
 // Two copies have any two pasts: other lookups, other tables, for different times. Then both

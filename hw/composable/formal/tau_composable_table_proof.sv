@@ -1,4 +1,4 @@
-// What is proved of the table of the composable unit: a load leaves nothing of the time before it.
+// Proof of the table of the composable unit: a load leaves nothing of the time before it.
 //
 // Two copies have any two pasts. Then both start a load of the same words while neither is loading.
 // For ever after, until another load, which is the same for both too:

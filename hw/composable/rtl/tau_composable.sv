@@ -36,7 +36,7 @@ module tau_composable #(
   logic [6:0]                   doubtful;
   logic [RowBits-1:0]           row;
   logic [Columns*EntryBits-1:0] row_entries;
-  assign table3_req_o = table0_req_o;
+  assign table_req_o[3] = table_req_o[0];
 
   tau_composable_table #(
     .PageBits (PageBits),
@@ -50,13 +50,13 @@ module tau_composable #(
     .first_word_i  ((PageBits + 1)'({reg_wdata_i, TableBits'(0)})),
     .loading_o     (loading),
     .doubtful_o    (doubtful),
-    .req_o         (table0_req_o),
-    .page_addr_o   (table0_addr_o),
-    .frame_addr_o  (table3_addr_o),
-    .page_rvalid_i (table0_rvalid_i),
-    .page_rdata_i  (table0_rdata_i),
-    .frame_rvalid_i(table3_rvalid_i),
-    .frame_rdata_i (table3_rdata_i),
+    .req_o         (table_req_o[0]),
+    .page_addr_o   (table_addr_o[0]),
+    .frame_addr_o  (table_addr_o[3]),
+    .page_rvalid_i (table_rvalid_i[0]),
+    .page_rdata_i  (table_rdata_i[0]),
+    .frame_rvalid_i(table_rvalid_i[3]),
+    .frame_rdata_i (table_rdata_i[3]),
     .row_o         (row),
     .row_entries_o (row_entries)
   );

@@ -1,4 +1,4 @@
-// Reads a table of 64 entries from table memory 0, an entry a cycle, into the hardware page table.
+// Reads a table of 64 entries from table memory 0 into the hardware page table, an entry per cycle.
 //
 // It always reads 64 entries, so a table of few takes as long as a full one. An entry that no page
 // table should hold stays empty and is counted: software cannot have meant what it says. Layout of
@@ -26,7 +26,7 @@ module tau_composable_load #(
   input  logic                 frame_rvalid_i,
   input  logic [31:0]          frame_rdata_i,
 
-  // {valid, page, pairs of bits that are no part of its number, rights, frame}
+  // {valid, page, pairs of bits outside its number, rights, frame}
   output logic                 write_o,
   output logic [5:0]           write_place_o,
   output logic [EntryBits-1:0] write_entry_o,

@@ -38,7 +38,7 @@ module tau_composable_port #(
   input  logic [RowBits-1:0]           row_i,
   input  logic [Columns*EntryBits-1:0] row_entries_i,
 
-  // Nothing of what is kept is true any more. Held while the table is loaded.
+  // All kept translations are stale. Held while the table is loaded.
   input  logic                         forget_i,
   input  logic                         loading_i,
 
@@ -48,14 +48,14 @@ module tau_composable_port #(
 
   localparam int unsigned Rows = 2 ** RowBits;
   localparam int unsigned PlaceBits = Entries > 1 ? $clog2(Entries) : 1;
-  // An entry without its valid bit: {page, pairs of bits that are no part of its number}, which is
+  // An entry without its valid bit: {page, pairs of bits outside its number}, which is
   // its tag, then {rights, frame}.
   localparam int unsigned KeptBits = EntryBits - 1;
   localparam int unsigned TagBits = PageBits + 7;
   localparam int unsigned TagAt = KeptBits - TagBits;
   localparam int unsigned WriteBit = 1;  // of an access
 
-  // Which bits of a page's number are those of a place inside it.
+  // The bits of a page's number that select a place inside it.
   function automatic logic [PageBits-1:0] mask_of(input logic [6:0] pairs);
     mask_of = PageBits'({{2{pairs[6]}}, {2{pairs[5]}}, {2{pairs[4]}}, {2{pairs[3]}}, {2{pairs[2]}},
                          {2{pairs[1]}}, {2{pairs[0]}}});
@@ -66,7 +66,8 @@ module tau_composable_port #(
   endfunction
 
   // The TLB. Places are filled and replaced in turn, beginning with the first after the table was
-  // loaded, so that nothing of the time before it is left. What is not compared lies in a memory.
+  // loaded, so that nothing of the time before it is left. Fields that are not compared lie in a
+  // memory.
   logic [Entries-1:0]   valid_q;
   logic [TagBits-1:0]   tag_q [Entries];
   (* ram_style = "distributed" *)

@@ -1,7 +1,7 @@
 // The hardware page table of the composable unit: 64 entries, of which a row of four goes by in
 // each cycle, for both ports. Empty before its first load.
 //
-// A load begins the rows anew, so that which row goes by when tells nothing of the time before it.
+// A load restarts the rows, so that their timing does not depend on the time before it.
 module tau_composable_table #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,

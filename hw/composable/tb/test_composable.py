@@ -7,8 +7,6 @@ all rights, every bit of an entry that is wrong, and what the past of another ap
 behind (nothing).
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +30,7 @@ ALL = READ | WRITE | EXECUTE
 
 
 def new_model() -> composable.Composable:
-    """Return the model of what is simulated."""
+    """Return the simulated unit's model."""
     values = unit_parameters()
     return composable.Composable(values["PageBits"], values["FrameBits"], values["Entries"])
 
@@ -341,7 +339,7 @@ async def each_wrong_bit(dut) -> None:
 
 
 def misaligned(order: int) -> int:
-    """How many bits of a page of 4^order, turned alone, leave a number that is no multiple."""
+    """How many bits of a page of 4^order, turned alone, leave a number that is not a multiple."""
     larger = sum(1 for bit in range(3) if order < order ^ (1 << bit))
     return 4 * order + larger
 

@@ -1,10 +1,8 @@
 """Proofs, for ever and at full size, that a load leaves nothing of the past in the composable unit.
 
-What is proved is in formal/tau_composable_table_proof.sv, and of a port, on rows that are the same,
-in formal/tau_composable_port_proof.sv. Both are inductions. Each mutant must fail.
+The proved properties are in formal/tau_composable_table_proof.sv, and of a port, on rows that are
+the same, in formal/tau_composable_port_proof.sv. Both are inductions. Each mutant must fail.
 """
-
-from __future__ import annotations
 
 import pytest
 

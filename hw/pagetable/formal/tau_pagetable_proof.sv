@@ -4,7 +4,7 @@
 // latency:
 // - Cycles: a lookup is taken at once (instr: unless there is a data lookup), and its result leaves
 //   exactly Latency cycles later. There is no other result.
-// - Equal: fault, cause and frame are those of the word, so no page with a word of 0 is translated.
+// - Equal: fault, cause and frame are the word's, so no page with a word of 0 is translated.
 // - Reads: the unit reads only table 2, inside the table.
 //
 // Covered: each cause on each port, and a lookup in every cycle.

@@ -30,8 +30,8 @@ module tau_pagetable #(
   assign instr_lookup_ready_o = !is_full && !data_lookup_valid_i;
   assign take = !is_full && (data_lookup_valid_i || instr_lookup_valid_i);
 
-  assign table2_req_o = take;
-  assign table2_addr_o = {1'b0, data_lookup_valid_i ? data_lookup_page_i : instr_lookup_page_i};
+  assign table_req_o[2] = take;
+  assign table_addr_o[2] = {1'b0, data_lookup_valid_i ? data_lookup_page_i : instr_lookup_page_i};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -40,8 +40,8 @@ module tau_pagetable #(
       count_q <= '0;
     end else begin
       if (take) tail_q <= tail_q + 1'b1;
-      if (table2_rvalid_i) head_q <= head_q + 1'b1;
-      count_q <= count_q + {{SlotBits{1'b0}}, take} - {{SlotBits{1'b0}}, table2_rvalid_i};
+      if (table_rvalid_i[2]) head_q <= head_q + 1'b1;
+      count_q <= count_q + {{SlotBits{1'b0}}, take} - {{SlotBits{1'b0}}, table_rvalid_i[2]};
     end
   end
 
@@ -57,20 +57,20 @@ module tau_pagetable #(
   logic       is_data, absent, fault;
   logic [1:0] cause;
   assign is_data = port_q[head_q];
-  assign absent = table2_rdata_i == '0;
-  assign denied = access_q[head_q] & ~table2_rdata_i[29:27];
+  assign absent = table_rdata_i[2] == '0;
+  assign denied = access_q[head_q] & ~table_rdata_i[2][29:27];
   assign fault = absent || denied != '0;
   assign cause = absent ? tau_status_pkg::CauseUnmapped
                  : (denied != '0 ? tau_status_pkg::CauseRights : tau_status_pkg::CauseNone);
 
-  assign data_result_valid_o = table2_rvalid_i && is_data;
+  assign data_result_valid_o = table_rvalid_i[2] && is_data;
   assign data_result_fault_o = fault;
   assign data_result_cause_o = cause;
-  assign data_result_frame_o = table2_rdata_i[FrameBits-1:0];
-  assign instr_result_valid_o = table2_rvalid_i && !is_data;
+  assign data_result_frame_o = table_rdata_i[2][FrameBits-1:0];
+  assign instr_result_valid_o = table_rvalid_i[2] && !is_data;
   assign instr_result_fault_o = fault;
   assign instr_result_cause_o = cause;
-  assign instr_result_frame_o = table2_rdata_i[FrameBits-1:0];
+  assign instr_result_frame_o = table_rdata_i[2][FrameBits-1:0];
 
   assign event_hit_o = {data_result_valid_o && !fault, instr_result_valid_o && !fault};
   assign event_miss_o = {data_result_valid_o && fault, instr_result_valid_o && fault};
@@ -83,9 +83,9 @@ module tau_pagetable #(
   `TAU_MMU_LAST_UNUSED
   assign reg_rdata_o = '0;
   logic unused;
-  assign unused = ^{reg_req_i, reg_write_i, reg_addr_i, reg_wdata_i, table2_rdata_i[31:30],
+  assign unused = ^{reg_req_i, reg_write_i, reg_addr_i, reg_wdata_i, table_rdata_i[2][31:30],
                     instr_lookup_user_i, data_lookup_user_i};
 
-  `TAU_ASSERT(Table2WasAsked, !table2_rvalid_i || count_q != '0)
+  `TAU_ASSERT(Table2WasAsked, !table_rvalid_i[2] || count_q != '0)
   `TAU_ASSERT(OneResultAtATime, !(data_result_valid_o && instr_result_valid_o))
 endmodule

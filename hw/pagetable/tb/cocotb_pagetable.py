@@ -1,7 +1,5 @@
 """cocotb tests of tau_pagetable; test_pagetable_unit.py runs them."""
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any

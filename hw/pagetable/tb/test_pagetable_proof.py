@@ -1,9 +1,7 @@
 """Bounded proof of the page table unit on a small space, for every content of its table.
 
-What is proved is in formal/tau_pagetable_proof.sv. Each mutant must fail.
+The proved properties are in formal/tau_pagetable_proof.sv. Each mutant must fail.
 """
-
-from __future__ import annotations
 
 import pytest
 
@@ -18,8 +16,8 @@ CYCLES = 8
 KINDS = ("Mapped", "Unmapped", "Denied")
 COVERED = [f"{port}{kind}" for port in ("Instr", "Data") for kind in KINDS]
 MUTANTS = [
-    Mutant("0 is a frame", UNIT, "absent = table2_rdata_i == '0", "absent = 1'b0"),
-    Mutant("rights of nothing", UNIT, "~table2_rdata_i[29:27]", "~table2_rdata_i[28:26]"),
+    Mutant("0 is a frame", UNIT, "absent = table_rdata_i[2] == '0", "absent = 1'b0"),
+    Mutant("rights of nothing", UNIT, "~table_rdata_i[2][29:27]", "~table_rdata_i[2][28:26]"),
     Mutant("another's access", UNIT, "access_q[head_q] &", "access_q[tail_q] &"),
     Mutant("port forgotten", UNIT, "is_data = port_q[head_q]", "is_data = data_lookup_valid_i"),
     Mutant("both are taken", UNIT, "= !is_full && !data_lookup_valid_i", "= 1'b1"),

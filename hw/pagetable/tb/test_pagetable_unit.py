@@ -1,7 +1,5 @@
 """The conventional unit by itself, against the naive model, with cocotb."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from testing.cocotb_run import SMALL, run, unit

@@ -65,8 +65,8 @@ module tau_probe #(
   // One read of the table per cycle; data goes first.
   assign data_lookup_ready_o = !hold[0];
   assign instr_lookup_ready_o = !hold[1] && !take_data;
-  assign table2_req_o = take_data || (instr_lookup_valid_i && instr_lookup_ready_o);
-  assign table2_addr_o = {1'b0, take_data ? data_lookup_page_i : instr_lookup_page_i};
+  assign table_req_o[2] = take_data || (instr_lookup_valid_i && instr_lookup_ready_o);
+  assign table_addr_o[2] = {1'b0, take_data ? data_lookup_page_i : instr_lookup_page_i};
 
   // Reads in flight: their port and access. The port has at most two of each.
   typedef struct packed {
@@ -84,19 +84,19 @@ module tau_probe #(
   } result_t;
   result_t answer;
   logic    mapped, allowed;
-  assign mapped = table2_rdata_i != '0 && !reads[read_first_q].refused;
-  assign allowed = |(table2_rdata_i[29:27] & reads[read_first_q].access);
+  assign mapped = table_rdata_i[2] != '0 && !reads[read_first_q].refused;
+  assign allowed = |(table_rdata_i[2][29:27] & reads[read_first_q].access);
   assign answer.fault = !mapped || !allowed;
   assign answer.cause = !mapped ? tau_status_pkg::CauseUnmapped
                         : !allowed ? tau_status_pkg::CauseRights : tau_status_pkg::CauseNone;
-  assign answer.frame = table2_rdata_i[FrameBits-1:0];
+  assign answer.frame = table_rdata_i[2][FrameBits-1:0];
 
   result_t results[2][4];
   logic [1:0] result_first_q[2], result_next_q[2];
   logic [1:0] arrives, leaves;
   result_t    shown[2];
   for (genvar i = 0; i < 2; i++) begin : gen_results
-    assign arrives[i] = table2_rvalid_i && reads[read_first_q].is_data == 1'(i);
+    assign arrives[i] = table_rvalid_i[2] && reads[read_first_q].is_data == 1'(i);
     assign leaves[i] = (arrives[i] || result_first_q[i] != result_next_q[i]) && !hold[2+i];
     assign shown[i] =
         result_first_q[i] != result_next_q[i] ? results[i][result_first_q[i]] : answer;
@@ -119,14 +119,14 @@ module tau_probe #(
       read_first_q <= '0;
       read_next_q <= '0;
     end else begin
-      if (table2_req_o) begin
+      if (table_req_o[2]) begin
         reads[read_next_q].is_data <= take_data;
         reads[read_next_q].refused <= take_data && refusals_q != '0;
         reads[read_next_q].access <= take_data ? data_lookup_access_i
                                                 : instr_lookup_access_i;
         read_next_q <= read_next_q + 2'd1;
       end
-      if (table2_rvalid_i) read_first_q <= read_first_q + 2'd1;
+      if (table_rvalid_i[2]) read_first_q <= read_first_q + 2'd1;
     end
   end
 
@@ -139,5 +139,5 @@ module tau_probe #(
     assign event_miss_o[i] = leaves[i] && shown[i].fault;
   end
 
-  `TAU_ASSERT(TableAnswersWhatWasAsked, !table2_rvalid_i || read_first_q != read_next_q)
+  `TAU_ASSERT(TableAnswersWhatWasAsked, !table_rvalid_i[2] || read_first_q != read_next_q)
 endmodule

@@ -4,7 +4,7 @@
 // latencies:
 // - Cycles: a lookup is taken at once (instr: unless there is a data lookup), and its result leaves
 //   exactly max(2 Latency, Latency2) cycles later. There is no other result.
-// - Equal: fault, cause and frame are those of the definition, so no page without a valid entry is
+// - Equal: fault, cause and frame are the definition's, so no page without a valid entry is
 //   translated.
 // - Lemma (with TAU_PROOF_LEMMA): assume that sp is right for every page and that the stacks hold
 //   the mapped pages. Then a page is translated if and only if it is mapped, whatever c, h, s and d

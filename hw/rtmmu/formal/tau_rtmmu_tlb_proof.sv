@@ -2,8 +2,8 @@
 //
 // Software empties the stack of one region in any cycle and writes the unit's register in any later
 // one. Other writes come at any time. One arbitrary lookup is watched:
-// - After: if it is taken after the write, its result is that of the tables at that time.
-// - Before: if its result leaves before the store, it is that of the tables before the store.
+// - After: if it is taken after the write, its result is the tables' at that time.
+// - Before: if its result leaves before the store, it is the tables' before the store.
 // - Between: otherwise its result is one of the two.
 // - Cycles: it is answered within max(2 Latency, Latency2), as without a TLB, and no lookup is
 //   refused for that long (instr: while there is no data lookup).

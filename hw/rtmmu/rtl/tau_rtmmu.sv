@@ -43,26 +43,10 @@ module tau_rtmmu #(
     .result_page_o  (page),
     .result_start_o (start),
     .result_data_o  (data),
-    .table0_req_o,
-    .table0_addr_o,
-    .table0_rvalid_i,
-    .table0_rdata_i,
-    .table1_req_o,
-    .table1_addr_o,
-    .table1_rvalid_i,
-    .table1_rdata_i,
-    .table2_req_o,
-    .table2_addr_o,
-    .table2_rvalid_i,
-    .table2_rdata_i,
-    .table3_req_o,
-    .table3_addr_o,
-    .table3_rvalid_i,
-    .table3_rdata_i,
-    .table4_req_o,
-    .table4_addr_o,
-    .table4_rvalid_i,
-    .table4_rdata_i
+    .table_req_o,
+    .table_addr_o,
+    .table_rvalid_i,
+    .table_rdata_i
   );
 
   assign denied = access & ~data[29:27];

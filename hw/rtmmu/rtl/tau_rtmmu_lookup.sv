@@ -39,26 +39,10 @@ module tau_rtmmu_lookup #(
   output logic [PageBits-1:0] result_start_o,  // of the region, if mapped
   output logic [29:0]         result_data_o,   // frame | rights, if mapped
 
-  output logic                table0_req_o,
-  output logic [PageBits:0]   table0_addr_o,
-  input  logic                table0_rvalid_i,
-  input  logic [31:0]         table0_rdata_i,
-  output logic                table1_req_o,
-  output logic [PageBits:0]   table1_addr_o,
-  input  logic                table1_rvalid_i,
-  input  logic [31:0]         table1_rdata_i,
-  output logic                table2_req_o,
-  output logic [PageBits:0]   table2_addr_o,
-  input  logic                table2_rvalid_i,
-  input  logic [31:0]         table2_rdata_i,
-  output logic                table3_req_o,
-  output logic [PageBits:0]   table3_addr_o,
-  input  logic                table3_rvalid_i,
-  input  logic [31:0]         table3_rdata_i,
-  output logic                table4_req_o,
-  output logic [PageBits:0]   table4_addr_o,
-  input  logic                table4_rvalid_i,
-  input  logic [31:0]         table4_rdata_i
+  output logic [4:0]             table_req_o,
+  output logic [4:0][PageBits:0] table_addr_o,
+  input  logic [4:0]             table_rvalid_i,
+  input  logic [4:0][31:0]       table_rdata_i
 );
 
   // Lookups in flight. Each has a slot from the cycle in which it is taken to the cycle of its
@@ -85,36 +69,36 @@ module tau_rtmmu_lookup #(
   assign take = lookup_valid_i && lookup_ready_o;
 
   // The first reads.
-  assign table0_req_o = take;
-  assign table0_addr_o = {lookup_page_i, 1'b0};
-  assign table1_req_o = take;
-  assign table1_addr_o = {lookup_page_i, 1'b0};
-  assign table2_req_o = take;
-  assign table2_addr_o = {1'b0, lookup_page_i};
+  assign table_req_o[0] = take;
+  assign table_addr_o[0] = {lookup_page_i, 1'b0};
+  assign table_req_o[1] = take;
+  assign table_addr_o[1] = {lookup_page_i, 1'b0};
+  assign table_req_o[2] = take;
+  assign table_addr_o[2] = {1'b0, lookup_page_i};
 
   // The second reads, in the cycle in which their address arrives.
   logic [PageBits-1:0] start, place;
   logic                start_ok, place_ok;
-  assign start = table0_rdata_i[PageBits-1:0];
-  assign start_ok = (table0_rdata_i >> PageBits) == '0 && start != '0 && start <= page_q[at0_q];
-  assign place = table1_rdata_i[PageBits-1:0];
-  assign place_ok = (table1_rdata_i >> PageBits) == '0;
-  assign table3_req_o = table0_rvalid_i;
-  assign table3_addr_o = {start, 1'b1};
-  assign table4_req_o = table1_rvalid_i;
-  assign table4_addr_o = {place, 1'b1};
+  assign start = table_rdata_i[0][PageBits-1:0];
+  assign start_ok = (table_rdata_i[0] >> PageBits) == '0 && start != '0 && start <= page_q[at0_q];
+  assign place = table_rdata_i[1][PageBits-1:0];
+  assign place_ok = (table_rdata_i[1] >> PageBits) == '0;
+  assign table_req_o[3] = table_rvalid_i[0];
+  assign table_addr_o[3] = {start, 1'b1};
+  assign table_req_o[4] = table_rvalid_i[1];
+  assign table_addr_o[4] = {place, 1'b1};
 
   // The oldest lookup, with the answers that arrive for it in this cycle.
   logic                top_now, page_now, data_now, page_ok, top_outside;
   logic [PageBits-1:0] top;
-  assign top_now = table3_rvalid_i && at3_q == head_q;
-  assign page_now = table4_rvalid_i && at4_q == head_q;
-  assign data_now = table2_rvalid_i && at2_q == head_q;
-  assign top = has_top_q[head_q] ? top_q[head_q] : table3_rdata_i[PageBits-1:0];
+  assign top_now = table_rvalid_i[3] && at3_q == head_q;
+  assign page_now = table_rvalid_i[4] && at4_q == head_q;
+  assign data_now = table_rvalid_i[2] && at2_q == head_q;
+  assign top = has_top_q[head_q] ? top_q[head_q] : table_rdata_i[3][PageBits-1:0];
   assign top_outside = has_top_q[head_q] ? top_outside_q[head_q]
-                                         : table3_rdata_i[NumberBits-1:PageBits] != '0;
+                                         : table_rdata_i[3][NumberBits-1:PageBits] != '0;
   assign page_ok = has_page_q[head_q] ? page_ok_q[head_q]
-                                      : table4_rdata_i == 32'(page_q[head_q]);
+                                      : table_rdata_i[4] == 32'(page_q[head_q]);
   assign give = count_q != '0 && (has_top_q[head_q] || top_now) &&
                 (has_page_q[head_q] || page_now) && (has_data_q[head_q] || data_now);
 
@@ -125,7 +109,7 @@ module tau_rtmmu_lookup #(
   assign result_tag_o = tag_q[head_q];
   assign result_page_o = page_q[head_q];
   assign result_start_o = start_q[head_q];
-  assign result_data_o = has_data_q[head_q] ? data_q[head_q] : table2_rdata_i[29:0];
+  assign result_data_o = has_data_q[head_q] ? data_q[head_q] : table_rdata_i[2][29:0];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -142,14 +126,14 @@ module tau_rtmmu_lookup #(
       has_data_q <= '0;
     end else begin
       count_q <= count_q + {{SlotBits{1'b0}}, take} - {{SlotBits{1'b0}}, give};
-      if (table0_rvalid_i) at0_q <= at0_q + 1'b1;
-      if (table1_rvalid_i) at1_q <= at1_q + 1'b1;
-      if (table2_rvalid_i) at2_q <= at2_q + 1'b1;
-      if (table3_rvalid_i) at3_q <= at3_q + 1'b1;
-      if (table4_rvalid_i) at4_q <= at4_q + 1'b1;
-      if (table3_rvalid_i) has_top_q[at3_q] <= 1'b1;
-      if (table4_rvalid_i) has_page_q[at4_q] <= 1'b1;
-      if (table2_rvalid_i) has_data_q[at2_q] <= 1'b1;
+      if (table_rvalid_i[0]) at0_q <= at0_q + 1'b1;
+      if (table_rvalid_i[1]) at1_q <= at1_q + 1'b1;
+      if (table_rvalid_i[2]) at2_q <= at2_q + 1'b1;
+      if (table_rvalid_i[3]) at3_q <= at3_q + 1'b1;
+      if (table_rvalid_i[4]) at4_q <= at4_q + 1'b1;
+      if (table_rvalid_i[3]) has_top_q[at3_q] <= 1'b1;
+      if (table_rvalid_i[4]) has_page_q[at4_q] <= 1'b1;
+      if (table_rvalid_i[2]) has_data_q[at2_q] <= 1'b1;
       if (take) tail_q <= tail_q + 1'b1;
       if (give) begin
         head_q <= head_q + 1'b1;
@@ -166,24 +150,24 @@ module tau_rtmmu_lookup #(
       tag_q[tail_q] <= lookup_tag_i;
       page_q[tail_q] <= lookup_page_i;
     end
-    if (table0_rvalid_i) begin
+    if (table_rvalid_i[0]) begin
       start_q[at0_q] <= start;
       start_ok_q[at0_q] <= start_ok;
     end
-    if (table1_rvalid_i) begin
+    if (table_rvalid_i[1]) begin
       place_q[at1_q] <= place;
       place_ok_q[at1_q] <= place_ok;
     end
-    if (table2_rvalid_i) data_q[at2_q] <= table2_rdata_i[29:0];
-    if (table3_rvalid_i) begin
-      top_q[at3_q] <= table3_rdata_i[PageBits-1:0];
-      top_outside_q[at3_q] <= table3_rdata_i[NumberBits-1:PageBits] != '0;
+    if (table_rvalid_i[2]) data_q[at2_q] <= table_rdata_i[2][29:0];
+    if (table_rvalid_i[3]) begin
+      top_q[at3_q] <= table_rdata_i[3][PageBits-1:0];
+      top_outside_q[at3_q] <= table_rdata_i[3][NumberBits-1:PageBits] != '0;
     end
-    if (table4_rvalid_i) page_ok_q[at4_q] <= table4_rdata_i == 32'(page_q[at4_q]);
+    if (table_rvalid_i[4]) page_ok_q[at4_q] <= table_rdata_i[4] == 32'(page_q[at4_q]);
   end
 
   logic unused;
-  assign unused = ^{table2_rdata_i[31:30], table3_rdata_i[31:NumberBits]};
+  assign unused = ^{table_rdata_i[2][31:30], table_rdata_i[3][31:NumberBits]};
 
   // The distance of each table's next answer from the oldest lookup. Every answer must be expected.
   logic [SlotBits-1:0] ahead0, ahead1, ahead2, ahead3, ahead4;
@@ -197,12 +181,12 @@ module tau_rtmmu_lookup #(
   `TAU_ASSERT(RegionIsAtOrBelowPage,
               !(give && result_mapped_o) ||
               (result_start_o != '0 && result_start_o <= result_page_o))
-  `TAU_ASSERT(Table0WasAsked, !table0_rvalid_i || {1'b0, ahead0} < count_q)
-  `TAU_ASSERT(Table1WasAsked, !table1_rvalid_i || {1'b0, ahead1} < count_q)
+  `TAU_ASSERT(Table0WasAsked, !table_rvalid_i[0] || {1'b0, ahead0} < count_q)
+  `TAU_ASSERT(Table1WasAsked, !table_rvalid_i[1] || {1'b0, ahead1} < count_q)
   `TAU_ASSERT(Table2WasAsked,
-              !table2_rvalid_i || ({1'b0, ahead2} < count_q && !has_data_q[at2_q]))
+              !table_rvalid_i[2] || ({1'b0, ahead2} < count_q && !has_data_q[at2_q]))
   `TAU_ASSERT(Table3WasAsked,
-              !table3_rvalid_i || ({1'b0, ahead3} < count_q && !has_top_q[at3_q]))
+              !table_rvalid_i[3] || ({1'b0, ahead3} < count_q && !has_top_q[at3_q]))
   `TAU_ASSERT(Table4WasAsked,
-              !table4_rvalid_i || ({1'b0, ahead4} < count_q && !has_page_q[at4_q]))
+              !table_rvalid_i[4] || ({1'b0, ahead4} < count_q && !has_page_q[at4_q]))
 endmodule

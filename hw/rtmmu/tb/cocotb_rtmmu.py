@@ -1,7 +1,5 @@
 """cocotb tests of tau_rtmmu; test_rtmmu.py runs them."""
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any

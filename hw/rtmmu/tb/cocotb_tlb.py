@@ -7,8 +7,6 @@ The traffic runs while software maps and unmaps. What it may be told is kept per
 is, and what it was until its region is forgotten by the write to the unit's register.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any
@@ -17,11 +15,7 @@ import cocotb
 
 from hw.socket.tb.mmu_socket import PORTS, Lookup, Result, Socket
 from hw.socket.tb.traffic import (
-    NUMBER_BITS,
-    hostile,
-    mapped_result,
-    random_lookups,
-    validity_expects,
+    NUMBER_BITS, hostile, mapped_result, random_lookups, validity_expects
 )
 from model.validity import PagesValidity
 
@@ -44,7 +38,7 @@ class Software:
         self.model = PagesValidity(PAGES, regions[0::2], stacks[0::2], stacks[1::2], data)
         self._store()
         self.regions: dict[int, int] = {}
-        # Words that a lookup which is taken now may see; None is no mapping.
+        # Words that a lookup which is taken now may see; None: not mapped.
         self.seen: list[set[int | None]] = [{None} for _ in range(PAGES)]
         self.to_forget: tuple[int, list[int]] | None = None
         self.socket: Socket | None = None

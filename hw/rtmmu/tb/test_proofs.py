@@ -1,10 +1,8 @@
 """Bounded proofs of the RTMMU's units on a small space, for every content of their tables.
 
-What is proved is in formal/tau_rtmmu_proof.sv and formal/tau_rtmmu_tlb_proof.sv. Each mutant must
-fail: a proof that holds of everything says nothing.
+The proved properties are in formal/tau_rtmmu_proof.sv and formal/tau_rtmmu_tlb_proof.sv. Each
+mutant must fail: a proof that holds of everything says nothing.
 """
-
-from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
@@ -30,8 +28,10 @@ MUTANTS = [
     Mutant("h = sp refused", LOOKUP, "(place_q[head_q] <= top ||", "(place_q[head_q] < top ||"),
     Mutant("s not compared", LOOKUP, "place_ok_q[head_q] && page_ok &&", "place_ok_q[head_q] &&"),
     Mutant("h outside", LOOKUP, "place_ok_q[head_q] && page_ok", "page_ok"),
-    Mutant("c outside", LOOKUP, "(table0_rdata_i >> PageBits) == '0 && start !=", "start !="),
-    Mutant("odd word first", LOOKUP, "table1_addr_o = {lookup_page_i, 1'b0}", "table1_addr_o = '0"),
+    Mutant("c outside", LOOKUP, "(table_rdata_i[0] >> PageBits) == '0 && start !=", "start !="),
+    Mutant(
+        "odd word first", LOOKUP, "table_addr_o[1] = {lookup_page_i, 1'b0}", "table_addr_o[1] = '0"
+    ),
     Mutant("not mapped after denied", UNIT, "!mapped || denied != '0;", "denied != '0;"),
     Mutant("rights of nothing", UNIT, "access & ~data[29:27]", "access & ~data[28:26]"),
     Mutant("both are taken", UNIT, "ready && !data_lookup_valid_i;", "ready;"),
@@ -92,7 +92,7 @@ def test_lemma_1() -> None:
 
 
 def test_every_case_of_lemma_1_arises() -> None:
-    """What is assumed rules none of them out."""
+    """The assumptions rule none of them out."""
     covers(Instance().prove("-c"), TOP, COVERED)
 
 

@@ -1,7 +1,5 @@
 """The real-time MMU's units by themselves, against the naive model, with cocotb."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -46,31 +46,32 @@ module tau_proof_socket #(
   output logic [PageBits:0]         table2_addr_o
 );
 
-  logic [4:0]        rvalid;
-  logic [PageBits:0] table0_addr, table1_addr, table3_addr, table4_addr;
-  logic [31:0]       table0_rdata, table1_rdata, table2_rdata, table3_rdata, table4_rdata;
-  logic [31:0]       reg_rdata;
-  logic [1:0]        event_hit, event_miss;
+  logic [4:0]             rvalid;
+  logic [4:0][PageBits:0] addr;
+  logic [4:0][31:0]       rdata;
+  logic [31:0]            reg_rdata;
+  logic [1:0]             event_hit, event_miss;
+  assign table2_addr_o = addr[2];
 
   tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table0 (
-    .clk_i, .rst_ni, .words_i(regions_i), .req_i(table_req_o[0]), .addr_i(table0_addr),
-    .rvalid_o(rvalid[0]), .rdata_o(table0_rdata)
+    .clk_i, .rst_ni, .words_i(regions_i), .req_i(table_req_o[0]), .addr_i(addr[0]),
+    .rvalid_o(rvalid[0]), .rdata_o(rdata[0])
   );
   tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table1 (
-    .clk_i, .rst_ni, .words_i(stacks_i), .req_i(table_req_o[1]), .addr_i(table1_addr),
-    .rvalid_o(rvalid[1]), .rdata_o(table1_rdata)
+    .clk_i, .rst_ni, .words_i(stacks_i), .req_i(table_req_o[1]), .addr_i(addr[1]),
+    .rvalid_o(rvalid[1]), .rdata_o(rdata[1])
   );
   tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency2)) u_table2 (
-    .clk_i, .rst_ni, .words_i(entries_i), .req_i(table_req_o[2]), .addr_i(table2_addr_o),
-    .rvalid_o(rvalid[2]), .rdata_o(table2_rdata)
+    .clk_i, .rst_ni, .words_i(entries_i), .req_i(table_req_o[2]), .addr_i(addr[2]),
+    .rvalid_o(rvalid[2]), .rdata_o(rdata[2])
   );
   tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table3 (
-    .clk_i, .rst_ni, .words_i(regions_i), .req_i(table_req_o[3]), .addr_i(table3_addr),
-    .rvalid_o(rvalid[3]), .rdata_o(table3_rdata)
+    .clk_i, .rst_ni, .words_i(regions_i), .req_i(table_req_o[3]), .addr_i(addr[3]),
+    .rvalid_o(rvalid[3]), .rdata_o(rdata[3])
   );
   tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table4 (
-    .clk_i, .rst_ni, .words_i(stacks_i), .req_i(table_req_o[4]), .addr_i(table4_addr),
-    .rvalid_o(rvalid[4]), .rdata_o(table4_rdata)
+    .clk_i, .rst_ni, .words_i(stacks_i), .req_i(table_req_o[4]), .addr_i(addr[4]),
+    .rvalid_o(rvalid[4]), .rdata_o(rdata[4])
   );
 
   `TAU_PROOF_UNIT #(
@@ -98,26 +99,10 @@ module tau_proof_socket #(
     .data_result_fault_o,
     .data_result_cause_o,
     .data_result_frame_o,
-    .table0_req_o        (table_req_o[0]),
-    .table0_addr_o       (table0_addr),
-    .table0_rvalid_i     (rvalid[0]),
-    .table0_rdata_i      (table0_rdata),
-    .table1_req_o        (table_req_o[1]),
-    .table1_addr_o       (table1_addr),
-    .table1_rvalid_i     (rvalid[1]),
-    .table1_rdata_i      (table1_rdata),
-    .table2_req_o        (table_req_o[2]),
-    .table2_addr_o,
-    .table2_rvalid_i     (rvalid[2]),
-    .table2_rdata_i      (table2_rdata),
-    .table3_req_o        (table_req_o[3]),
-    .table3_addr_o       (table3_addr),
-    .table3_rvalid_i     (rvalid[3]),
-    .table3_rdata_i      (table3_rdata),
-    .table4_req_o        (table_req_o[4]),
-    .table4_addr_o       (table4_addr),
-    .table4_rvalid_i     (rvalid[4]),
-    .table4_rdata_i      (table4_rdata),
+    .table_req_o,
+    .table_addr_o        (addr),
+    .table_rvalid_i      (rvalid),
+    .table_rdata_i       (rdata),
     .reg_req_i           (write_i),
     .reg_write_i         (1'b1),
     .reg_addr_i          (write_addr_i),

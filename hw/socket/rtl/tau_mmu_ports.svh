@@ -30,27 +30,12 @@
   output logic                 data_last_hit_o,
   output logic [FrameBits-1:0] data_last_frame_o,
 
-  // Table memories: c[b], h[b], d[b], sp[a], s[i] of the validity array. A page table is table 2.
-  output logic                 table0_req_o,
-  output logic [PageBits:0]    table0_addr_o,
-  input  logic                 table0_rvalid_i,
-  input  logic [31:0]          table0_rdata_i,
-  output logic                 table1_req_o,
-  output logic [PageBits:0]    table1_addr_o,
-  input  logic                 table1_rvalid_i,
-  input  logic [31:0]          table1_rdata_i,
-  output logic                 table2_req_o,
-  output logic [PageBits:0]    table2_addr_o,
-  input  logic                 table2_rvalid_i,
-  input  logic [31:0]          table2_rdata_i,
-  output logic                 table3_req_o,
-  output logic [PageBits:0]    table3_addr_o,
-  input  logic                 table3_rvalid_i,
-  input  logic [31:0]          table3_rdata_i,
-  output logic                 table4_req_o,
-  output logic [PageBits:0]    table4_addr_o,
-  input  logic                 table4_rvalid_i,
-  input  logic [31:0]          table4_rdata_i,
+  // Table memories 0 to 4: c[b], h[b], d[b], sp[a], s[i] of the validity array. Table 2 can be a
+  // page table.
+  output logic [4:0]             table_req_o,
+  output logic [4:0][PageBits:0] table_addr_o,
+  input  logic [4:0]             table_rvalid_i,
+  input  logic [4:0][31:0]       table_rdata_i,
 
   // The unit's registers.
   input  logic                 reg_req_i,

@@ -1,5 +1,5 @@
 // Asserts the rules of the MMU socket in every simulation of a tile (hw/tile/doc/tile.md, "The MMU
-// socket"): what a unit must do, and what it may rely on. It only watches. tau_tile_port.sv asserts
+// socket"): the duties of a unit, and its assumptions. It only watches. tau_tile_port.sv asserts
 // that each result belongs to a lookup, and what a result may contain.
 `include "tau_assert.svh"
 
@@ -8,24 +8,20 @@ module tau_tile_socket #(
   // Far above what any unit takes with the slowest tables. A longer wait counts as a deadlock.
   parameter int unsigned CyclesMax = 1024
 ) (
-  input logic              clk_i,
-  input logic              rst_ni,
+  input logic                   clk_i,
+  input logic                   rst_ni,
 
   // Bit 0 fetches, bit 1 data.
-  input logic [1:0]        lookup_valid_i,
-  input logic [1:0]        lookup_ready_i,
-  input logic [1:0]        result_valid_i,
-  input logic [1:0]        event_hit_i,
-  input logic [1:0]        event_miss_i,
+  input logic [1:0]             lookup_valid_i,
+  input logic [1:0]             lookup_ready_i,
+  input logic [1:0]             result_valid_i,
+  input logic [1:0]             event_hit_i,
+  input logic [1:0]             event_miss_i,
 
   // One bit per table.
-  input logic [4:0]        table_req_i,
-  input logic [4:0]        table_rvalid_i,
-  input logic [PageBits:0] table0_addr_i,
-  input logic [PageBits:0] table1_addr_i,
-  input logic [PageBits:0] table2_addr_i,
-  input logic [PageBits:0] table3_addr_i,
-  input logic [PageBits:0] table4_addr_i
+  input logic [4:0]             table_req_i,
+  input logic [4:0]             table_rvalid_i,
+  input logic [4:0][PageBits:0] table_addr_i
 );
 
   localparam int unsigned WaitBits = $clog2(CyclesMax + 1);
@@ -65,12 +61,12 @@ module tau_tile_socket #(
 
   // One reader of a memory uses its even words and the other its odd words, so two banks suffice.
   // The page table has one word per page.
-  `TAU_ASSERT(FirstReadIsEven, !(table_req_i[0] && table0_addr_i[0]) &&
-                               !(table_req_i[1] && table1_addr_i[0]))
-  `TAU_ASSERT(SecondReadIsOdd, !(table_req_i[3] && !table3_addr_i[0]) &&
-                               !(table_req_i[4] && !table4_addr_i[0]))
-  `TAU_ASSERT(PageTableHasAWordAPage, !(table_req_i[2] && table2_addr_i[PageBits]))
+  `TAU_ASSERT(FirstReadIsEven, !(table_req_i[0] && table_addr_i[0][0]) &&
+                               !(table_req_i[1] && table_addr_i[1][0]))
+  `TAU_ASSERT(SecondReadIsOdd, !(table_req_i[3] && !table_addr_i[3][0]) &&
+                               !(table_req_i[4] && !table_addr_i[4][0]))
+  `TAU_ASSERT(PageTableHasAWordAPage, !(table_req_i[2] && table_addr_i[2][PageBits]))
 
   logic unused;
-  assign unused = ^{table0_addr_i, table1_addr_i, table2_addr_i, table3_addr_i, table4_addr_i};
+  assign unused = ^table_addr_i;
 endmodule

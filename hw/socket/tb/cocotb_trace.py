@@ -5,8 +5,6 @@ page], or ["look", port, page, access]. Answers go to the file named by TAU_UNIT
 [fault, cause, frame] for each look. Stores wait until every lookup is answered.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -4,11 +4,9 @@ It runs one `cycle` at a time. Inputs are set while the clock is low, outputs ar
 have settled, then the clock rises. It reads only the unit's ports.
 """
 
-from __future__ import annotations
-
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,10 +78,20 @@ class TablePort:
         return self.waiting.popleft()[1]
 
 
+def packed(values: Sequence[int], bits: int) -> int:
+    """The value of a packed array of elements of so many bits."""
+    return sum(value << number * bits for number, value in enumerate(values))
+
+
+def address_bits(dut: Any) -> int:
+    """The bits of an address of a table."""
+    return len(dut.table_addr_o.value) // len(MEMORY_OF_PORT)
+
+
 class Socket:
     """A unit under test and its surroundings.
 
-    MEMORIES are those of the socket: 2 N, 2 N and N words, which the test may change between
+    MEMORIES are the socket's: 2 N, 2 N and N words, which the test may change between
     cycles. LATENCIES has one number a memory; STALL is the chance that an answer that is due stays
     away for a cycle.
     """
@@ -127,10 +135,10 @@ class Socket:
                 self._drive(f"{port}_lookup_{part}_i", 0)
             self.offers[port] = None
             self.asked[port].clear()
-        for number, table in enumerate(self.tables):
+        for table in self.tables:
             table.waiting.clear()
-            self._drive(f"table{number}_rvalid_i", 0)
-            self._drive(f"table{number}_rdata_i", 0)
+        self._drive("table_rvalid_i", 0)
+        self._drive("table_rdata_i", 0)
         for level in (1, 0, 0, 1):
             self._drive("rst_ni", level)
             await self.clock()
@@ -157,12 +165,15 @@ class Socket:
             if offer is not None:
                 self._drive(f"{port}_lookup_page_i", offer.lookup.page)
                 self._drive(f"{port}_lookup_access_i", offer.lookup.access)
-        for number, table in enumerate(self.tables):
+        valid, words = [], []
+        for table in self.tables:
             word = table.answer(self.now, self.chance)
-            self._drive(f"table{number}_rvalid_i", int(word is not None))
+            valid.append(int(word is not None))
             # What comes without `valid` must not matter.
             noise = self.chance.getrandbits(32) if table.stall else 0
-            self._drive(f"table{number}_rdata_i", noise if word is None else word)
+            words.append(noise if word is None else word)
+        self._drive("table_rvalid_i", packed(valid, 1))
+        self._drive("table_rdata_i", packed(words, 32))
         write = self.register_write
         self.register_write = None
         self._drive("reg_req_i", int(write is not None))
@@ -179,9 +190,11 @@ class Socket:
         return answers
 
     def _look(self) -> list[Answer]:
+        requests, addresses = self._read("table_req_o"), self._read("table_addr_o")
+        bits = address_bits(self.dut)
         for number, table in enumerate(self.tables):
-            if self._read(f"table{number}_req_o"):
-                table.ask(self.now, self._read(f"table{number}_addr_o"))
+            if requests >> number & 1:
+                table.ask(self.now, addresses >> number * bits & (1 << bits) - 1)
         answers = [answer for port in PORTS if (answer := self._result(port))]
         for port in PORTS:
             offer = self.offers[port]

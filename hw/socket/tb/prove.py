@@ -4,8 +4,6 @@ formal/ of each unit.
 The very first call of Yosys compiles it, which takes a minute.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -14,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from hw.build import SOCKET
 from testing.cocotb_run import CACHE, ROOT
 from testing.mutants import Mutant
+from testing.tile import SOCKET
 
 HARNESS = (
     "hw/socket/rtl/tau_status_pkg.sv",

@@ -1,19 +1,19 @@
 """A unit's description is read, and refused if it contradicts its module."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from hw import build
-from hw.build import BuildError, Options
-from hw.units import HW, UnitError, unit_sources, units
+from tautochrone.errors import TauError
+from tautochrone.tile import units as descriptions
+from tautochrone.tile.build import Options
+from tautochrone.tile.units import unit_sources, units
+from testing.tile import HW
 
 TLB, MODULE = "rtmmu/unit.toml", "rtmmu/rtl/tau_rtmmu_tlb.sv"
-# What is changed: file, old text, new text; what the message says besides both files.
+# File, old text, new text, message without both files.
 CONTRADICTIONS = {
     "no such module": (TLB, '"tau_rtmmu_tlb"', '"tau_rtmmu_cache"', "tau_rtmmu_cache: there is no"),
     "another module": (MODULE, "module tau_rtmmu_tlb", "module tau_tlb", "is not the module of"),
@@ -32,7 +32,7 @@ MISTAKES = {
     "a number that is taken": ("number = 5", "number = 4", "has its name or its number, 4"),
     "a granule of no unit": ("number = 5", "number = 5\ngranule_bytes = 2048", "(1024, 4096)"),
     "an unknown key": ("number = 5", "number = 5\ncolor = 1", "no key `color`"),
-    "no table": ("[rtmmu]", "unit = 1\n[rtmmu]", "[unit] is no table"),
+    "no table": ("[rtmmu]", "unit = 1\n[rtmmu]", "[unit] is not a table"),
 }
 
 
@@ -43,11 +43,11 @@ def hardware(tmp_path: Path) -> Path:
 
 
 def refusal(hardware: Path, file: str, old: str, new: str) -> str:
-    """What is said after a change."""
+    """The message after a change."""
     text = (hardware / file).read_text()
     assert text.count(old) == 1
     (hardware / file).write_text(text.replace(old, new))
-    with pytest.raises(UnitError) as caught:
+    with pytest.raises(TauError) as caught:
         units(hardware)
     return str(caught.value)
 
@@ -63,7 +63,7 @@ def test_contradictions_name_both(hardware: Path, case: str) -> None:
 
 @pytest.mark.parametrize("case", MISTAKES)
 def test_mistakes_are_named(hardware: Path, case: str) -> None:
-    """What is no description of a unit says where it stands."""
+    """A message about a wrong description names its place."""
     old, new, said = MISTAKES[case]
     message = refusal(hardware, TLB, old, new)
     assert said in message and str(hardware / TLB) in message
@@ -84,7 +84,7 @@ def test_a_unit_is_its_folder_without_other_units() -> None:
 
 def test_a_build_refuses_what_no_folder_describes() -> None:
     """And says which units there are."""
-    with pytest.raises(BuildError, match="unit `mmu`: there are bare, pagetable, rtmmu"):
+    with pytest.raises(TauError, match="unit `mmu`: there are bare, pagetable, rtmmu"):
         Options(unit="mmu").check()
 
 
@@ -93,7 +93,7 @@ def test_a_build_refuses_a_wrong_description(
 ) -> None:
     """With what it says, and a next step."""
     (hardware / TLB).write_text("[rtmmu]\nnumber = 2\n")
-    monkeypatch.setattr(build, "units", lambda: units(hardware))
-    with pytest.raises(BuildError, match="`module` is missing") as caught:
+    monkeypatch.setattr(descriptions, "root", lambda: hardware.parent)
+    with pytest.raises(TauError, match="`module` is missing") as caught:
         Options(unit="rtmmu").check()
     assert caught.value.next_step == "repair it, or install tautochrone again"

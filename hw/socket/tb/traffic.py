@@ -1,7 +1,5 @@
 """Tables of all kinds, the naive models' answers for them, and random lookups."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -26,7 +26,7 @@ module tau_tile
   parameter ibex_pkg::rv32m_e RV32M = ibex_pkg::RV32MFast,
   parameter ibex_pkg::rv32b_e RV32B = ibex_pkg::RV32BNone,
   parameter int unsigned Tile = 0,
-  // Frames of the upper half are no memory (tau_tile_special.sv), and there is a memory tile.
+  // Frames of the upper half are devices (tau_tile_special.sv), and there is a memory tile.
   parameter bit SpecialFrames = 1'b0,
   localparam int unsigned OffsetBits = GranuleBits - 2,  // of a word in a page
   localparam int unsigned WordBits = FrameBits + OffsetBits,
@@ -145,13 +145,9 @@ module tau_tile
   logic [FrameBits-1:0] data_result_frame;
   logic                 data_last_hit;
   logic [FrameBits-1:0] data_last_frame;
-  logic                 table0_req, table0_rvalid;
-  logic                 table1_req, table1_rvalid;
-  logic                 table2_req, table2_rvalid;
-  logic                 table3_req, table3_rvalid;
-  logic                 table4_req, table4_rvalid;
-  logic [PageBits:0]    table0_addr, table1_addr, table2_addr, table3_addr, table4_addr;
-  logic [31:0]          table0_rdata, table1_rdata, table2_rdata, table3_rdata, table4_rdata;
+  logic [4:0]             table_req, table_rvalid;
+  logic [4:0][PageBits:0] table_addr;
+  logic [4:0][31:0]       table_rdata;
   logic                 reg_req;
   logic [31:0]          reg_rdata;
   logic [1:0]           event_hit, event_miss;
@@ -185,26 +181,10 @@ module tau_tile
     .data_result_frame_o  (data_result_frame),
     .data_last_hit_o      (data_last_hit),
     .data_last_frame_o    (data_last_frame),
-    .table0_req_o         (table0_req),
-    .table0_addr_o        (table0_addr),
-    .table0_rvalid_i      (table0_rvalid),
-    .table0_rdata_i       (table0_rdata),
-    .table1_req_o         (table1_req),
-    .table1_addr_o        (table1_addr),
-    .table1_rvalid_i      (table1_rvalid),
-    .table1_rdata_i       (table1_rdata),
-    .table2_req_o         (table2_req),
-    .table2_addr_o        (table2_addr),
-    .table2_rvalid_i      (table2_rvalid),
-    .table2_rdata_i       (table2_rdata),
-    .table3_req_o         (table3_req),
-    .table3_addr_o        (table3_addr),
-    .table3_rvalid_i      (table3_rvalid),
-    .table3_rdata_i       (table3_rdata),
-    .table4_req_o         (table4_req),
-    .table4_addr_o        (table4_addr),
-    .table4_rvalid_i      (table4_rvalid),
-    .table4_rdata_i       (table4_rdata),
+    .table_req_o          (table_req),
+    .table_addr_o         (table_addr),
+    .table_rvalid_i       (table_rvalid),
+    .table_rdata_i        (table_rdata),
     .reg_req_i            (reg_req),
     .reg_write_i          (data_we),
     .reg_addr_i           (data_addr[9:2]),
@@ -224,125 +204,82 @@ module tau_tile
     .result_valid_i({data_result_valid, instr_result_valid}),
     .event_hit_i   (event_hit),
     .event_miss_i  (event_miss),
-    .table_req_i   ({table4_req, table3_req, table2_req, table1_req, table0_req}),
-    .table_rvalid_i({table4_rvalid, table3_rvalid, table2_rvalid, table1_rvalid, table0_rvalid}),
-    .table0_addr_i (table0_addr),
-    .table1_addr_i (table1_addr),
-    .table2_addr_i (table2_addr),
-    .table3_addr_i (table3_addr),
-    .table4_addr_i (table4_addr)
+    .table_req_i   (table_req),
+    .table_rvalid_i(table_rvalid),
+    .table_addr_i  (table_addr)
   );
 
-  // Both ports of the core.
-  logic                 instr_local_req, instr_local_outside, instr_local_gnt, instr_local_err;
-  logic [31:0]          instr_local_rdata;
-  logic                 instr_frame_req, instr_frame_gnt;
+  // Both ports of the core: bit 0 fetches, bit 1 loads and stores.
+  logic                instr_local_req, instr_local_outside, instr_local_gnt, instr_local_err;
+  logic [31:0]         instr_local_rdata;
+  logic                instr_frame_req, instr_frame_gnt;
   logic [WordBits-1:0] instr_frame_word;
-  logic [31:0]          instr_frame_rdata;
-  logic                 instr_window_req, instr_at_once;
-  logic [1:0]           instr_answer_cause;
-
-  tau_tile_port #(
-    .PageBits   (PageBits),
-    .FrameBits  (FrameBits),
-    .GranuleBits(GranuleBits),
-    .Fetch      (1'b1)
-  ) u_instr_port (
-    .clk_i,
-    .rst_ni,
-    .user_i         (instr_user),
-    .core_req_i     (instr_req),
-    .core_gnt_o     (instr_gnt),
-    .core_addr_i    (instr_addr),
-    .core_we_i      (1'b0),
-    .core_be_i      (4'hF),
-    .core_wdata_i   ('0),
-    .core_rvalid_o  (instr_rvalid),
-    .core_rdata_o   (instr_rdata),
-    .core_err_o     (instr_err),
-    .local_req_o    (instr_local_req),
-    .local_outside_o(instr_local_outside),
-    .local_gnt_i    (instr_local_gnt),
-    .local_rdata_i  (instr_local_rdata),
-    .local_err_i    (instr_local_err),
-    .lookup_valid_o (instr_lookup_valid),
-    .lookup_ready_i (instr_lookup_ready),
-    .lookup_page_o  (instr_lookup_page),
-    .lookup_access_o(instr_lookup_access),
-    .lookup_user_o  (instr_lookup_user),
-    .result_valid_i (instr_result_valid),
-    .result_fault_i (instr_result_fault),
-    .result_cause_i (instr_result_cause),
-    .result_frame_i (instr_result_frame),
-    .last_hit_i     (instr_last_hit),
-    .last_frame_i   (instr_last_frame),
-    .frame_req_o    (instr_frame_req),
-    .frame_gnt_i    (instr_frame_gnt),
-    .frame_word_o   (instr_frame_word),
-    .frame_we_o     (),
-    .frame_be_o     (),
-    .frame_wdata_o  (),
-    .frame_rdata_i  (instr_frame_rdata),
-    .window_req_o   (instr_window_req),
-    .at_once_o      (instr_at_once),
-    .answer_window_o(),
-    .answer_cause_o (instr_answer_cause)
-  );
-
-  logic                 data_local_req, data_local_outside, data_local_gnt, data_local_err;
-  logic [31:0]          data_local_rdata;
-  logic                 data_frame_req, data_frame_gnt, data_frame_we;
+  logic [31:0]         instr_frame_rdata;
+  logic                instr_window_req, instr_at_once;
+  logic [1:0]          instr_answer_cause;
+  logic                data_local_req, data_local_outside, data_local_gnt, data_local_err;
+  logic [31:0]         data_local_rdata;
+  logic                data_frame_req, data_frame_gnt, data_frame_we;
   logic [WordBits-1:0] data_frame_word;
-  logic [3:0]           data_frame_be;
-  logic [31:0]          data_frame_wdata, data_frame_rdata;
-  logic                 data_window_req, data_at_once, data_answer_window;
-  logic [1:0]           data_answer_cause;
+  logic [3:0]          data_frame_be;
+  logic [31:0]         data_frame_wdata, data_frame_rdata;
+  logic                data_window_req, data_at_once, data_answer_window;
+  logic [1:0]          data_answer_cause;
+  logic [1:0]          frame_we, answer_window;
+  logic [1:0][3:0]     frame_be;
+  logic [1:0][31:0]    frame_wdata;
+  assign data_frame_we = frame_we[1];
+  assign data_frame_be = frame_be[1];
+  assign data_frame_wdata = frame_wdata[1];
+  assign data_answer_window = answer_window[1];
+  logic unused_port;
+  assign unused_port = ^{frame_we[0], frame_be[0], frame_wdata[0], answer_window[0]};
 
   tau_tile_port #(
     .PageBits   (PageBits),
     .FrameBits  (FrameBits),
-    .GranuleBits(GranuleBits),
-    .Fetch      (1'b0)
-  ) u_data_port (
+    .GranuleBits(GranuleBits)
+  ) u_port[1:0] (
     .clk_i,
     .rst_ni,
-    .user_i         (data_user),
-    .core_req_i     (data_req),
-    .core_gnt_o     (data_gnt),
-    .core_addr_i    (data_addr),
-    .core_we_i      (data_we),
-    .core_be_i      (data_be),
-    .core_wdata_i   (data_wdata),
-    .core_rvalid_o  (data_rvalid),
-    .core_rdata_o   (data_rdata),
-    .core_err_o     (data_err),
-    .local_req_o    (data_local_req),
-    .local_outside_o(data_local_outside),
-    .local_gnt_i    (data_local_gnt),
-    .local_rdata_i  (data_local_rdata),
-    .local_err_i    (data_local_err),
-    .lookup_valid_o (data_lookup_valid),
-    .lookup_ready_i (data_lookup_ready),
-    .lookup_page_o  (data_lookup_page),
-    .lookup_access_o(data_lookup_access),
-    .lookup_user_o  (data_lookup_user),
-    .result_valid_i (data_result_valid),
-    .result_fault_i (data_result_fault),
-    .result_cause_i (data_result_cause),
-    .result_frame_i (data_result_frame),
-    .last_hit_i     (data_last_hit),
-    .last_frame_i   (data_last_frame),
-    .frame_req_o    (data_frame_req),
-    .frame_gnt_i    (data_frame_gnt),
-    .frame_word_o   (data_frame_word),
-    .frame_we_o     (data_frame_we),
-    .frame_be_o     (data_frame_be),
-    .frame_wdata_o  (data_frame_wdata),
-    .frame_rdata_i  (data_frame_rdata),
-    .window_req_o   (data_window_req),
-    .at_once_o      (data_at_once),
-    .answer_window_o(data_answer_window),
-    .answer_cause_o (data_answer_cause)
+    .fetch_i        (2'b01),
+    .user_i         ({data_user, instr_user}),
+    .core_req_i     ({data_req, instr_req}),
+    .core_gnt_o     ({data_gnt, instr_gnt}),
+    .core_addr_i    ({data_addr, instr_addr}),
+    .core_we_i      ({data_we, 1'b0}),
+    .core_be_i      ({data_be, 4'hF}),
+    .core_wdata_i   ({data_wdata, 32'd0}),
+    .core_rvalid_o  ({data_rvalid, instr_rvalid}),
+    .core_rdata_o   ({data_rdata, instr_rdata}),
+    .core_err_o     ({data_err, instr_err}),
+    .local_req_o    ({data_local_req, instr_local_req}),
+    .local_outside_o({data_local_outside, instr_local_outside}),
+    .local_gnt_i    ({data_local_gnt, instr_local_gnt}),
+    .local_rdata_i  ({data_local_rdata, instr_local_rdata}),
+    .local_err_i    ({data_local_err, instr_local_err}),
+    .lookup_valid_o ({data_lookup_valid, instr_lookup_valid}),
+    .lookup_ready_i ({data_lookup_ready, instr_lookup_ready}),
+    .lookup_page_o  ({data_lookup_page, instr_lookup_page}),
+    .lookup_access_o({data_lookup_access, instr_lookup_access}),
+    .lookup_user_o  ({data_lookup_user, instr_lookup_user}),
+    .result_valid_i ({data_result_valid, instr_result_valid}),
+    .result_fault_i ({data_result_fault, instr_result_fault}),
+    .result_cause_i ({data_result_cause, instr_result_cause}),
+    .result_frame_i ({data_result_frame, instr_result_frame}),
+    .last_hit_i     ({data_last_hit, instr_last_hit}),
+    .last_frame_i   ({data_last_frame, instr_last_frame}),
+    .frame_req_o    ({data_frame_req, instr_frame_req}),
+    .frame_gnt_i    ({data_frame_gnt, instr_frame_gnt}),
+    .frame_word_o   ({data_frame_word, instr_frame_word}),
+    .frame_we_o     (frame_we),
+    .frame_be_o     (frame_be),
+    .frame_wdata_o  (frame_wdata),
+    .frame_rdata_i  ({data_frame_rdata, instr_frame_rdata}),
+    .window_req_o   ({data_window_req, instr_window_req}),
+    .at_once_o      ({data_at_once, instr_at_once}),
+    .answer_window_o(answer_window),
+    .answer_cause_o ({data_answer_cause, instr_answer_cause})
   );
 
   // The local side of the fetch port: the instruction bank or nothing.
@@ -409,26 +346,15 @@ module tau_tile
     else if (local_take) part_q <= part;
   end
 
-  logic [31:0] rdata_instr, rdata_data, rdata_table0, rdata_table1, rdata_table2, rdata_plain;
-  logic [31:0] rdata_links, rdata_devices, rdata_memory_tile;
-  always_comb begin
-    unique case (part_q)
-      PartInstr: data_local_rdata = rdata_instr;
-      PartData: data_local_rdata = rdata_data;
-      PartTable0: data_local_rdata = rdata_table0;
-      PartTable1: data_local_rdata = rdata_table1;
-      PartTable2: data_local_rdata = rdata_table2;
-      PartPlain: data_local_rdata = rdata_plain;
-      PartLinks: data_local_rdata = rdata_links;
-      PartDevices: data_local_rdata = rdata_devices;
-      PartUnit: data_local_rdata = reg_rdata;
-      PartFrames: data_local_rdata = data_frame_rdata;
-      PartMemoryTile: data_local_rdata = rdata_memory_tile;
-      default: data_local_rdata = '0;
-    endcase
-  end
+  logic [15:0][31:0] rdata;  // the answer of each part
+  logic [31:0]       rdata_memory_tile;
+  assign data_local_rdata = rdata[part_q];
+  assign rdata[PartUnit] = reg_rdata;
+  assign rdata[PartFrames] = data_frame_rdata;
+  assign rdata[PartMemoryTile] = rdata_memory_tile;
+  assign rdata[15:PartNone] = '0;
 
-`define TAU_TILE_RAM(Name, Words, TheLatency, TheBase, Part, Rdata)                                \
+`define TAU_TILE_RAM(Name, Words, TheLatency, TheBase, Part)                                       \
   tau_tile_ram #(                                                                                  \
     .WordBits(Words),                                                                              \
     .Latency (TheLatency),                                                                         \
@@ -442,80 +368,55 @@ module tau_tile
     .a_we_i    (data_we),                                                                          \
     .a_be_i    (data_be),                                                                          \
     .a_wdata_i (data_wdata),                                                                       \
-    .a_rdata_o (Rdata),
+    .a_rdata_o (rdata[Part]),
 
-  `TAU_TILE_RAM(u_instr_bank, BankBits, 1, AddressInstr, PartInstr, rdata_instr)
+`define TAU_TILE_READER(Port, Number)                                                              \
+  .Port``_req_i   (table_req[Number]),                                                             \
+  .Port``_addr_i  (table_addr[Number]),                                                            \
+  .Port``_rvalid_o(table_rvalid[Number]),                                                          \
+  .Port``_rdata_o (table_rdata[Number])
+`define TAU_TILE_NO_READER(Port)                                                                   \
+  .Port``_req_i   (1'b0),                                                                          \
+  .Port``_addr_i  ('0),                                                                            \
+  .Port``_rvalid_o(),                                                                              \
+  .Port``_rdata_o ()
+
+  `TAU_TILE_RAM(u_instr_bank, BankBits, 1, AddressInstr, PartInstr)
     .b_req_i   (instr_local_req && instr_local_gnt && instr_in_bank),
     .b_addr_i  (instr_addr[BankBits+1:2]),
     .b_rvalid_o(),
     .b_rdata_o (instr_local_rdata),
-    .c_req_i   (1'b0),
-    .c_addr_i  ('0),
-    .c_rvalid_o(),
-    .c_rdata_o ()
+    `TAU_TILE_NO_READER(c)
   );
-  `TAU_TILE_RAM(u_data_bank, BankBits, 1, AddressData, PartData, rdata_data)
-    .b_req_i   (1'b0),
-    .b_addr_i  ('0),
-    .b_rvalid_o(),
-    .b_rdata_o (),
-    .c_req_i   (1'b0),
-    .c_addr_i  ('0),
-    .c_rvalid_o(),
-    .c_rdata_o ()
+  `TAU_TILE_RAM(u_data_bank, BankBits, 1, AddressData, PartData)
+    `TAU_TILE_NO_READER(b),
+    `TAU_TILE_NO_READER(c)
   );
-  `TAU_TILE_RAM(u_table0, PageBits + 1, Latency0, AddressTable0, PartTable0, rdata_table0)
-    .b_req_i   (table0_req),
-    .b_addr_i  (table0_addr),
-    .b_rvalid_o(table0_rvalid),
-    .b_rdata_o (table0_rdata),
-    .c_req_i   (table3_req),
-    .c_addr_i  (table3_addr),
-    .c_rvalid_o(table3_rvalid),
-    .c_rdata_o (table3_rdata)
+  `TAU_TILE_RAM(u_table0, PageBits + 1, Latency0, AddressTable0, PartTable0)
+    `TAU_TILE_READER(b, 0),
+    `TAU_TILE_READER(c, 3)
   );
-  `TAU_TILE_RAM(u_table1, PageBits + 1, Latency1, AddressTable1, PartTable1, rdata_table1)
-    .b_req_i   (table1_req),
-    .b_addr_i  (table1_addr),
-    .b_rvalid_o(table1_rvalid),
-    .b_rdata_o (table1_rdata),
-    .c_req_i   (table4_req),
-    .c_addr_i  (table4_addr),
-    .c_rvalid_o(table4_rvalid),
-    .c_rdata_o (table4_rdata)
+  `TAU_TILE_RAM(u_table1, PageBits + 1, Latency1, AddressTable1, PartTable1)
+    `TAU_TILE_READER(b, 1),
+    `TAU_TILE_READER(c, 4)
   );
-  `TAU_TILE_RAM(u_table2, PageBits, Latency2, AddressTable2, PartTable2, rdata_table2)
-    .b_req_i   (table2_req),
-    .b_addr_i  (table2_addr[PageBits-1:0]),
-    .b_rvalid_o(table2_rvalid),
-    .b_rdata_o (table2_rdata),
-    .c_req_i   (1'b0),
-    .c_addr_i  ('0),
-    .c_rvalid_o(),
-    .c_rdata_o ()
+  `TAU_TILE_RAM(u_table2, PageBits, Latency2, AddressTable2, PartTable2)
+    .b_req_i   (table_req[2]),
+    .b_addr_i  (table_addr[2][PageBits-1:0]),
+    .b_rvalid_o(table_rvalid[2]),
+    .b_rdata_o (table_rdata[2]),
+    `TAU_TILE_NO_READER(c)
   );
-  `TAU_TILE_RAM(u_plain, PlainBits, 1, AddressPlain, PartPlain, rdata_plain)
-    .b_req_i   (1'b0),
-    .b_addr_i  ('0),
-    .b_rvalid_o(),
-    .b_rdata_o (),
-    .c_req_i   (1'b0),
-    .c_addr_i  ('0),
-    .c_rvalid_o(),
-    .c_rdata_o ()
+  `TAU_TILE_RAM(u_plain, PlainBits, 1, AddressPlain, PartPlain)
+    `TAU_TILE_NO_READER(b),
+    `TAU_TILE_NO_READER(c)
   );
-  `TAU_TILE_RAM(u_links, FrameBits, 1, AddressLinks, PartLinks, rdata_links)
-    .b_req_i   (1'b0),
-    .b_addr_i  ('0),
-    .b_rvalid_o(),
-    .b_rdata_o (),
-    .c_req_i   (1'b0),
-    .c_addr_i  ('0),
-    .c_rvalid_o(),
-    .c_rdata_o ()
+  `TAU_TILE_RAM(u_links, FrameBits, 1, AddressLinks, PartLinks)
+    `TAU_TILE_NO_READER(b),
+    `TAU_TILE_NO_READER(c)
   );
 
-  // No reset: an answer, which `part_q` speaks for.
+  // Not reset: an answer, which `part_q` qualifies.
   always_ff @(posedge clk_i) begin
     if (local_take && part == PartMemoryTile) begin
       rdata_memory_tile <= tau_host_pkg::tau_host_memory_tile(32'(data_addr[25:2]));
@@ -553,7 +454,7 @@ module tau_tile
   );
   `TAU_ASSERT(FramesTakenOnce, !(frames_take && data_frame_req))
 
-  // Nothing is executed in a special frame: a fetch of it gives 0, which is no instruction.
+  // A special frame cannot be executed: a fetch of it gives 0, an illegal instruction.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) {frame_special_q, instr_special_q} <= '0;
     else begin
@@ -694,7 +595,7 @@ module tau_tile
     .we_i         (data_we),
     .addr_i       (data_addr[9:0]),
     .wdata_i      (data_wdata),
-    .rdata_o      (rdata_devices),
+    .rdata_o      (rdata[PartDevices]),
     .count_i      (count),
     .instr_cause_i(instr_cause),
     .data_cause_i (data_cause),

@@ -60,7 +60,7 @@ module tau_tile_dma
     busy = words_q[turn] != '0;
   end
 
-  // A word lies inside if its last byte does. What is not on a word's boundary is outside.
+  // A word lies inside if its last byte does. An address off a word's boundary is outside.
   logic in_page;
   assign in_page = bytes_q[turn] >= BytesBits'(4) && source_q[turn][1:0] == '0 &&
                   destination_q[turn][1:0] == '0 &&
@@ -78,7 +78,7 @@ module tau_tile_dma
         words_q[i] <= '0;
       end
     end else begin
-      turns_q <= turns_i;  // an input of the simulation, as those of tau_tile_stall
+      turns_q <= turns_i;  // an input of the simulation, like tau_tile_stall's
       if (busy) words_q[turn] <= in_page ? words_q[turn] - BytesBits'(1) : '0;
       if (page_we_i && page_register_i == 2'd2) begin
         words_q[page_channel_i] <= BytesBits'(page_wdata_i);

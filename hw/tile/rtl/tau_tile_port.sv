@@ -14,7 +14,7 @@
 // answered exactly one cycle after its grant, so it is held back while window accesses are on
 // their way; a window access behind a local one cannot overtake it.
 //
-// In user mode only the window exists. What is no page of the window is left to the local side,
+// In user mode only the window exists. An access outside the window is left to the local side,
 // which knows what exists there: `outside_o` tells it when user mode asks for anything else.
 `include "tau_assert.svh"
 
@@ -22,13 +22,13 @@ module tau_tile_port #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
   // Of an address inside a page.
-  parameter int unsigned GranuleBits = 12,
-  // Fetches instructions; otherwise loads and stores data.
-  parameter bit Fetch = 1'b0
+  parameter int unsigned GranuleBits = 12
 ) (
   input  logic                                 clk_i,
   input  logic                                 rst_ni,
 
+  // Constant: fetches instructions; otherwise loads and stores data.
+  input  logic                                 fetch_i,
   input  logic                                 user_i,
 
   // The core.
@@ -120,7 +120,7 @@ module tau_tile_port #(
 
   assign lookup_valid_o = offered && !at_once;
   assign lookup_page_o = page_field[PageBits-1:0];
-  assign lookup_access_o = Fetch ? 3'b100 : {1'b0, core_we_i, !core_we_i};
+  assign lookup_access_o = fetch_i ? 3'b100 : {1'b0, core_we_i, !core_we_i};
   assign lookup_user_o = user_i;
   assign accept = lookup_valid_o && lookup_ready_i;
 

@@ -1,4 +1,4 @@
-// Frames that are no memory: a frame number with its highest bit set names a page of the other
+// Frames that are devices: a frame number with its highest bit set names a page of the other
 // tile's communication memory, a DMA channel or a system page (docs/spec/kernel.md). They come
 // between the data port and the frames, take an access a cycle and answer one cycle later, always.
 module tau_tile_special

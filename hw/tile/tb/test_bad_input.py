@@ -5,8 +5,6 @@ what was wrong. The probe's simulator is the one of test_tile.py; the RTMMU's an
 are those of the replays.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import struct
@@ -16,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from hw.build import Options, simulator
-from hw.units import units
+from tautochrone.tile.build import Options, simulator
+from tautochrone.tile.units import units
 from testing.tile import TARGETS, compiled, run
 
 PROBE = Options(unit="probe")
@@ -90,7 +88,7 @@ def test_the_sides_of_the_window(tmp_path: Path, options: Options, said: list[st
     """
     program = compiled(tmp_path, *BORDERS)
     for stall in (0, 120):
-        done = run(tmp_path, options, "--program", program, "--stall", stall, "--fill", 9)
+        done = run(options, "--program", program, "--stall", stall, "--fill", 9)
         assert done.code == PASSED, done.console
         assert all(line in done.console for line in said), done.console
 
@@ -102,7 +100,7 @@ def test_tables_that_hold_anything(tmp_path: Path, options: Options) -> None:
     print(f"TAU_TEST_SEED={seed}")
     program = compiled(tmp_path, *HOSTILE)
     words = ("--program", program, "--fill", seed | 1, "--stall", seed % 3 * 50)
-    done = run(tmp_path, options, *words, commands=[(seed, 0, 0, 0)])
+    done = run(options, *words, commands=[(seed, 0, 0, 0)])
     assert done.code == PASSED, done.console + done.messages
     _, granted, refused = done.console.split()
     assert int(granted) > 200 and int(refused) > 200
@@ -113,7 +111,7 @@ def test_tables_that_hold_anything(tmp_path: Path, options: Options) -> None:
 def test_sides_and_tables_with_other_units(tmp_path: Path, options: Options) -> None:
     """The same with the units that no replay in `make check` builds."""
     test_tables_that_hold_anything(tmp_path, options)
-    done = run(tmp_path, options, "--program", compiled(tmp_path, *BORDERS), "--fill", 9)
+    done = run(options, "--program", compiled(tmp_path, *BORDERS), "--fill", 9)
     assert done.code == PASSED and done.console.startswith("ok 62 "), done.console
 
 
@@ -121,7 +119,7 @@ def test_handlers_that_fault(tmp_path: Path) -> None:
     """By a store, load, stack, call, illegal instruction, ecall; handlers that are not there."""
     program = compiled(tmp_path, "tb/programs/bad_handler.c")
     for way in range(9):
-        done = run(tmp_path, PROBE, "--program", program, commands=[(way, 0, 0, 0)])
+        done = run(PROBE, "--program", program, commands=[(way, 0, 0, 0)])
         assert done.code == DOUBLE_FAULT and done.summary["cycles"] < 1000, (way, done.messages)
         assert "tile 0: fault inside the fault handler" in done.messages
         assert "address 0x80005000" in done.messages
@@ -132,7 +130,7 @@ def test_plain_bytes_that_are_no_program(tmp_path: Path) -> None:
     for number, contents in enumerate((bytes(4096), b"\xff" * 4096, os.urandom(4096))):
         image = tmp_path / f"{number}.bin"
         image.write_bytes(contents)
-        done = run(tmp_path, PROBE, "--program", image, "--bytes", "0x100000", cycles_max=100_000)
+        done = run(PROBE, "--program", image, "--bytes", "0x100000", cycles_max=100_000)
         assert done.code in (LIMIT, DOUBLE_FAULT), (contents[:64].hex(), done.messages)
     for address in ("0x50000000", "0x17FFFF", "0xFFFFFFFF"):
         assert str(image) in refusal("--program", image, "--bytes", address)

@@ -5,16 +5,14 @@ them again (targets/programs/replay/contents.h). Each sabotage is a small wrong 
 pages, moves or clears; the simulation must end and say what it found.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from tautochrone.errors import TauError
+from tautochrone.replay import tile
 from tautochrone.replay.paging import PAGE_BYTES
-from tautochrone.replay.tile import program as tile_program
-from tautochrone.replay.tile import tile
+from tautochrone.tile import systems as tile_systems
 from testing.mutants import Mutant
 from testing.paging_reference import events_with_touches
 from testing.random_trace import write_events
@@ -93,7 +91,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_contents_are_right(trace: Path, name: str) -> None:
     """With every page touched there is something to look at in each.
 
-    In `make check` tool/tests/replay/tile/test_tile.py replays with contents that are checked.
+    In `make check` tool/tests/tile/test_tile.py replays with contents that are checked.
     """
     found = tile.tile_replay(trace, name, heap_bytes=HEAP_BYTES, assert_level=2, touch_all=True)
     assert found.completed and found.faults > 60
@@ -122,14 +120,7 @@ def test_sabotage_is_noticed(
 ) -> None:
     """The program is built from a copy of the sources with one change."""
     Mutant(said, file, old, new).applied(tmp_path, ("core", "hw", "targets", "facts"))
-    proper = tile_program.program
-
-    def program(*arguments: object) -> Path:
-        with monkeypatch.context() as during:
-            during.setattr(tile_program, "hardware_folder", lambda: tmp_path / "hw")
-            return proper(*arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(tile, "program", program)
+    monkeypatch.setattr(tile_systems, "root", lambda: tmp_path)
     with pytest.raises(TauError) as caught:
         tile.tile_replay(trace, system, assert_level=2, touch_all=True, **LIMIT)
     assert f"tile: failed: {said}" in caught.value.message

@@ -1,7 +1,5 @@
 """What cannot include the generated constants of facts/tile.toml says the same by hand."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,9 +1,7 @@
-"""`tau replay --on tile:…` that is interrupted, ended or robbed of its simulator.
+"""Commands that simulate, interrupted, ended or robbed of their simulator.
 
 Whatever happens to the one, the other does not stay behind, and nobody waits for what never comes.
 """
-
-from __future__ import annotations
 
 import os
 import signal
@@ -16,11 +14,26 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.replay.tile.program import simulator, tile_system
+from tautochrone.tile.systems import simulator, tile_system
 from testing.random_trace import FREE, MALLOC, write_events
+from testing.tile import ROOT
 
 SYSTEM = "tile:rtmmu"
 SECONDS_MAX = 300
+PROGRAMS = ROOT / "kernel/systems/tasks"
+TASKS = """\
+format = "tautochrone tasks"
+version = 1
+[[task]]
+name = "walker"
+period_cycles = 70000
+program = "{program}"
+arguments = [2, 3000, 2, 0, 20]
+heap_bytes = 8192
+stack_bytes = 4096
+globals_bytes = 4096
+code_bytes = 4096
+"""
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +66,22 @@ def is_running(process: int) -> bool:
     return stat_of(process)[1:2] not in ([], ["Z"])
 
 
-@contextmanager
-def replaying(trace: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """The command, and the simulator that it has started; neither is left behind by the test."""
+def tasks(folder: Path) -> list[str]:
+    """A run of tasks on the tile that takes hours."""
+    (folder / "tasks.toml").write_text(TASKS.format(program=PROGRAMS / "walker.c"))
+    return ["tlb", "run", str(folder / "tasks.toml"), "--on", "16x4", "--cycles", "2000000000"]
+
+
+def replay(trace: Path) -> list[str]:
+    """A replay on the tile."""
     assert simulator(tile_system(SYSTEM))  # the command shall not build it
-    line = [sys.executable, "-m", "tautochrone", "replay", str(trace), "--on", SYSTEM]
+    return ["replay", str(trace), "--on", SYSTEM]
+
+
+@contextmanager
+def started(words: list[str]) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """The command, and the simulator that it has started; neither is left behind by the test."""
+    line = [sys.executable, "-m", "tautochrone", *words]
     with subprocess.Popen(
         line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as command:
@@ -77,9 +101,13 @@ def replaying(trace: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_simulator_is_left_behind(trace: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("verb", ["replay", "tlb run"])
+def test_no_simulator_is_left_behind(
+    trace: Path, tmp_path: Path, verb: str, number: signal.Signals
+) -> None:
     """Interrupted (Ctrl-C), ended, killed: the command alone gets the signal."""
-    with replaying(trace) as (command, simulated):
+    words = replay(trace) if verb == "replay" else tasks(tmp_path)
+    with started(words) as (command, simulated):
         os.kill(command.pid, number)
         _, said = command.communicate(timeout=SECONDS_MAX)
         assert command.returncode not in (0, None)
@@ -129,7 +157,7 @@ def started_in(folder: Path) -> list[int]:
 
 def test_a_simulator_that_dies(trace: Path) -> None:
     """The command says so at once."""
-    with replaying(trace) as (command, simulated):
+    with started(replay(trace)) as (command, simulated):
         os.kill(simulated, signal.SIGKILL)
         _, said = command.communicate(timeout=SECONDS_MAX)
         assert command.returncode == 1 and "Traceback" not in said

@@ -6,8 +6,6 @@ the port is as fast as its partners allow. The last test breaks the socket's rul
 port's assertion to end the simulation.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import deque
@@ -18,9 +16,9 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
-from hw.build import TILE
-from hw.units import HW, STATUS_PACKAGE
+from tautochrone.tile.units import STATUS_PACKAGE
 from testing.cocotb_run import Design, run, simulated
+from testing.tile import HW, TILE
 
 TESTS = "hw.tile.tb.test_port"
 PAGE_BITS, FRAME_BITS = 6, 5
@@ -72,6 +70,7 @@ class Bench:
         dut.core_we_i.value = chance.randrange(2)
         dut.core_be_i.value = chance.randrange(1, 16)
         dut.core_wdata_i.value = chance.randrange(1 << 32)
+        dut.fetch_i.value = 0
         dut.user_i.value = chance.randrange(2)
 
     def drive_partners(self) -> None:

@@ -4,16 +4,15 @@ Lint is Verilator's with every warning on, of each unit in each shape and of a w
 unit. Ibex's own warnings are not ours: its package brings its waivers along.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from hw.build import SOCKET, Options, arguments, verilator
-from hw.units import HW, Unit, unit_sources, units
+from tautochrone.tile.build import Options, arguments, verilator
+from tautochrone.tile.units import Unit, unit_sources, units
+from testing.tile import HW, SOCKET
 
 SIZES = ("PageBits=10 FrameBits=18", "PageBits=18 FrameBits=10", "PageBits=26 FrameBits=27")
 NOT_RESET = re.compile(r"^( *)always_ff @\(posedge clk_i\) begin$", re.M)
@@ -49,7 +48,7 @@ def test_lint_of_the_tile(unit: str) -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 def test_each_file_is_its_module(path: Path) -> None:
-    """One module or package a file, of the file's name; what has no reset says why."""
+    """One module or package per file, of the file's name; a register without reset says why."""
     text = path.read_text()
     assert re.findall(r"^(?:module|package) (\w+)", text, re.M) == [path.stem]
     assert text.startswith("// ")

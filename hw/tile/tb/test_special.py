@@ -1,9 +1,7 @@
-"""Frames that are no memory, the link between two tiles, DMA channels and the memory tile.
+"""Special frames: the link between two tiles, DMA channels and the memory tile.
 
-tb/programs/special.c says what it sees; cycles are those of docs/spec/kernel.md.
+tb/programs/special.c says what it sees; docs/spec/kernel.md has the cycles.
 """
-
-from __future__ import annotations
 
 import struct
 from collections import defaultdict
@@ -11,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hw.build import Options
-from testing.tile import Run, compiled, run
+from tautochrone.tile.build import Options
+from testing.tile import Simulation, compiled, run
 
 TILES = Options(unit="composable", tiles=2, special_frames=True)
 ONE = Options(unit="composable", special_frames=True)
@@ -21,7 +19,7 @@ LINK_CYCLES, MEMORY_TILE_CYCLES, DMA_CHANNELS = 8, 16, 8
 WORDS = 12
 
 
-def said(done: Run) -> dict[tuple[int, str], list[int]]:
+def said(done: Simulation) -> dict[tuple[int, str], list[int]]:
     """What the program printed: by tile and name."""
     found: dict[tuple[int, str], list[int]] = defaultdict(list)
     for line in done.console.splitlines():
@@ -40,26 +38,26 @@ def image(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def done(tmp_path_factory: pytest.TempPathFactory) -> Simulation:
     """One run of the program on two tiles."""
     folder = tmp_path_factory.mktemp("special")
     words = ("--program", compiled(folder, PROGRAM), "--image", f"{image(folder)}@0")
-    done = run(folder, TILES, *words)
+    done = run(TILES, *words)
     assert done.code == 0, done.console + done.messages
     return done
 
 
-def test_a_word_arrives_a_constant_time_later(done: Run) -> None:
+def test_a_word_arrives_a_constant_time_later(done: Simulation) -> None:
     assert said(done)[1, "link"] == [LINK_CYCLES]
 
 
-def test_stores_of_bytes_arrive_and_others_do_not(done: Run) -> None:
+def test_stores_of_bytes_arrive_and_others_do_not(done: Simulation) -> None:
     assert said(done)[1, "link bytes"] == [1]
     assert said(done)[1, "link outside"] == [0]
     assert said(done)[0, "link load"] == [0]
 
 
-def test_a_channel_moves_its_words_in_its_turns(done: Run) -> None:
+def test_a_channel_moves_its_words_in_its_turns(done: Simulation) -> None:
     seen = said(done)
     assert seen[1, "dma wrong"] == [0]
     (cycles,) = seen[0, "dma cycles"]
@@ -68,36 +66,36 @@ def test_a_channel_moves_its_words_in_its_turns(done: Run) -> None:
 
 
 def test_without_turns_channels_delay_each_other(tmp_path: Path) -> None:
-    done = run(tmp_path, TILES, "--no-dma-turns", "--program", compiled(tmp_path, PROGRAM))
+    done = run(TILES, "--no-dma-turns", "--program", compiled(tmp_path, PROGRAM))
     assert done.code == 0, done.messages
     assert said(done)[0, "dma beside"] != [0]
 
 
-def test_a_channel_stays_in_its_frames(done: Run) -> None:
+def test_a_channel_stays_in_its_frames(done: Simulation) -> None:
     assert said(done)[1, "dma outside"] == [0]
     assert said(done)[0, "dma left"] == [0] * 6
 
 
-def test_the_system_page_has_clock_number_mark_and_console(done: Run) -> None:
+def test_the_system_page_has_clock_number_mark_and_console(done: Simulation) -> None:
     seen = said(done)
     assert 0 < seen[0, "cycle"][0] < 10 and seen[0, "cycle high"] == [0]
     assert seen[0, "application"] == [7]
     assert "[0] application 7: hi\n" in done.console
     assert "[0] application 7: !\n" in done.console
-    owner, mark = (next(r for r in done.results if r[0] == channel) for channel in (11, 14))
-    assert owner[1] == 0x102
-    assert mark[3] >= owner[2] and mark[7] >= owner[3] and mark[6] >= owner[6]
-    assert mark[1:3] == (0xABC, 7) and owner[4] < mark[4] < owner[4] + 3000
+    owner, mark = (next(r for r in done.records() if r.channel == channel) for channel in (11, 14))
+    assert owner.tag == 0x102
+    assert mark.value >= owner.cycles and mark.faults >= owner.value and mark.sent >= owner.sent
+    assert mark[1:3] == (0xABC, 7) and owner.at_cycle < mark.at_cycle < owner.at_cycle + 3000
 
 
-def test_traps_are_recorded_from_the_first_owner_on(done: Run) -> None:
-    traps = [record for record in done.results if record[0] == 12]
-    resumes = [record for record in done.results if record[0] == 13]
+def test_traps_are_recorded_from_the_first_owner_on(done: Simulation) -> None:
+    traps = [record for record in done.records() if record[0] == 12]
+    resumes = [record for record in done.records() if record[0] == 13]
     assert [(trap[1], trap[3]) for trap in traps] == [(7, 0x50000000)]
-    assert len(resumes) == 1 and resumes[0][4] > traps[0][4]
+    assert len(resumes) == 1 and resumes[0].at_cycle > traps[0].at_cycle
 
 
-def test_the_memory_tile_takes_the_same_time_for_each_word(done: Run) -> None:
+def test_the_memory_tile_takes_the_same_time_for_each_word(done: Simulation) -> None:
     seen = said(done)
     assert seen[0, "memory word"] == [11, 55, 0]
     assert seen[0, "memory store"] == [7]
@@ -120,5 +118,5 @@ def test_bad_images_are_refused(tmp_path: Path, words: list[str], message: str) 
     names = {"image": image(tmp_path), "folder": tmp_path}
     given = [word.format(**names) for word in words]
     program = compiled(tmp_path, "tb/programs/exit_code.c")
-    done = run(tmp_path, ONE, "--program", program, *given)
+    done = run(ONE, "--program", program, *given)
     assert done.code == 2 and message in done.messages, done.messages

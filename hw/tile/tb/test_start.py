@@ -5,8 +5,6 @@ distances from gp; the code in front of the first branch is then evaluated, with
 any register at reset.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path
@@ -15,8 +13,8 @@ import capstone
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from hw.build import HW
 from tautochrone.targets.build import TARGETS
+from testing.tile import HW
 
 SOFTWARE = HW.parent / "targets/tile"
 WORD = 1 << 32

@@ -1,4 +1,4 @@
-"""hw/composable and hw/tlb in the tile: a program's translations are those of the units' models.
+"""hw/composable and hw/tlb in the tile: a program's translations are the units' models'.
 
 Method: random commands (tb/programs/translate.c) write the page table and the unit's registers, and
 load, store and call pages of the window, mapped or not. The model gets the same in the same order,
@@ -9,8 +9,6 @@ Fetches run ahead of what is executed, in the page that is executed: they add hi
 the page is refused. So of fetches all is compared but how often they hit and missed.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import defaultdict
@@ -19,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from hw.build import Options
 from model import composable, tlb
 from model.mmu_cycle import DATA, EXECUTE, INSTR, READ, WRITE, Inputs, Lookup, Outputs, Result
-from testing.tile import Run, compiled, run
+from tautochrone.tile.build import Options
+from tautochrone.tile.simulation import Simulation
+from testing.tile import compiled, run
 
 TABLE, WRITE_UNIT, READ_UNIT, LOAD, STORE, CALL, FRAME, TABLE0 = range(8)  # translate.c
 MARK = 0xF0000000
@@ -116,19 +115,19 @@ def check(
     model: composable.Composable | tlb.Tlb,
     commands: list[Command],
     *words: object,
-) -> tuple[Run, dict[str, set[int]]]:
+) -> tuple[Simulation, dict[str, set[int]]]:
     """Run commands on the tile and hold them against the model; cycles of loads by their kind."""
-    done = run(folder, options, "--program", compiled(folder, *PROGRAM), *words, commands=commands)
+    done = run(options, "--program", compiled(folder, *PROGRAM), *words, commands=commands)
     assert done.code == 0, done.console + done.messages
-    records = [record for record in done.results if record[0] == 0]
+    records = [record for record in done.records() if record.channel == 0]
     assert len(records) == len(commands)
     oracle, seen = Oracle(model), defaultdict(set)
     cycles: dict[str, set[int]] = defaultdict(set)
     for command, record in zip(commands, records, strict=True):
         value, cause = oracle.carry_out(command)
-        where = f"command {record[1]} {command}, TAU_TEST_SEED={SEED}"
-        assert record[6] == cause, f"{where}: refused for {record[6]}, not {cause}"
-        assert value is None or record[3] == value, f"{where}: {record[3]:#x}, not {value}"
+        where = f"command {record.tag} {command}, TAU_TEST_SEED={SEED}"
+        assert record.sent == cause, f"{where}: refused for {record.sent}, not {cause}"
+        assert value is None or record.value == value, f"{where}: {record.value:#x}, not {value}"
         seen[command[0]].add(cause)
         if command[0] == LOAD and cause == 0:
             cycles[oracle.kind].add(record[2])
@@ -318,7 +317,7 @@ def test_the_same_page_costs_nothing(tmp_path: Path) -> None:
     """A loop in the window takes the cycles it takes in the banks, and one more for each access to
     another page in the TLB, unless one page is read and the other is written."""
     program = compiled(tmp_path, *AT_ONCE)
-    done = run(tmp_path, composable_options(4), "--program", program)
+    done = run(composable_options(4), "--program", program)
     assert done.code == 0, done.console + done.messages
     banks, one_page, two_pages, copy_in_banks, copy = (
         int(line.split()[-1]) for line in done.console.splitlines()

@@ -3,14 +3,13 @@
 Each needs a simulator of its own (half a minute each, kept in build/tile), so all but one are slow.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from hw.build import CONFIGS, Options
-from hw.units import units
+from tautochrone.facts import config_format
+from tautochrone.tile.build import Options
+from tautochrone.tile.units import units
 from testing.tile import TARGETS, compiled, run
 
 FAULTS = ("tb/programs/faults.c", "tb/programs/accesses.S")
@@ -26,8 +25,8 @@ def test_two_tiles_side_by_side(tmp_path: Path) -> None:
     hello = compiled(tmp_path, TARGETS / "programs/hello.c")
     faults = compiled(tmp_path, *FAULTS)
     alone = Options(unit="probe")
-    wanted = [run(tmp_path, alone, "--program", program).tile for program in (hello, faults)]
-    done = run(tmp_path, options, "--program", hello, "--program", faults)
+    wanted = [run(alone, "--program", program).tile for program in (hello, faults)]
+    done = run(options, "--program", hello, "--program", faults)
     assert done.code == 0, done.messages
     assert sorted(done.console.splitlines()) == [
         "[0] hello from tile 0, unit 255, cycles between two readings: 4",
@@ -54,11 +53,11 @@ def test_faults_with_each_unit(tmp_path: Path, unit: str, latencies: tuple[int, 
     options = Options(unit=unit, latencies=latencies)
     program = compiled(tmp_path, *FAULTS)
     for stall in (0, 90):
-        done = run(tmp_path, options, "--program", program, "--fill", 5, "--stall", stall)
+        done = run(options, "--program", program, "--fill", 5, "--stall", stall)
         assert (done.code, done.console) == (0, "ok 440\n"), done.console + done.messages
     program = compiled(tmp_path, "tb/programs/stress.c")
     words = ("--program", program, "--stall", 60, "--stall-seed", 3)
-    assert run(tmp_path, options, *words, commands=[(7, 0, 0, 0)]).code == 0
+    assert run(options, *words, commands=[(7, 0, 0, 0)]).code == 0
 
 
 @pytest.mark.slow
@@ -69,7 +68,7 @@ def test_parallel_tables_cost_nothing(tmp_path: Path) -> None:
     for unit in ("pagetable", "rtmmu"):
         for latencies in ((1, 1, 1), (1, 1, 2)):
             options = Options(unit=unit, latencies=latencies)
-            done = run(tmp_path, options, "--program", program)
+            done = run(options, "--program", program)
             assert done.code == 0, done.messages
             consoles[unit, latencies[2]] = (done.console, done.summary["cycles"])
     assert consoles["rtmmu", 2] == consoles["pagetable", 2]
@@ -80,17 +79,17 @@ def test_parallel_tables_cost_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", sorted(CONFIGS.keys() - {"small"}))
+@pytest.mark.parametrize("config", sorted(config_format.CONFIGS.keys() - {"small"}))
 def test_faults_in_each_configuration(tmp_path: Path, config: str) -> None:
     """Precise and restartable with the write-back stage too; a fault still costs 6 cycles."""
     options = Options(unit="probe", config=config)
     program = compiled(tmp_path, *FAULTS)
     for stall in (0, 60, 160):
-        done = run(tmp_path, options, "--program", program, "--fill", 5, "--stall", stall)
+        done = run(options, "--program", program, "--fill", 5, "--stall", stall)
         assert (done.code, done.console) == (0, "ok 440\n"), done.console + done.messages
     program = compiled(tmp_path, "tb/programs/roundtrip.c", "tb/programs/roundtrip.S")
-    done = run(tmp_path, options, "--program", program)
-    first = next(record for record in done.results if record[0] == 8)
+    done = run(options, "--program", program)
+    first = next(record for record in done.records() if record[0] == 8)
     assert first[2] == 1 + 6 + 3
 
 
@@ -108,8 +107,8 @@ def test_bit_manipulation_is_a_configuration(tmp_path: Path) -> None:
     )
     program = compiled(tmp_path, str(source))
     with_unit = Options(unit="probe", config="small-b")
-    assert run(tmp_path, with_unit, "--program", program).code == 0
-    without = run(tmp_path, Options(unit="probe"), "--program", program)
+    assert run(with_unit, "--program", program).code == 0
+    without = run(Options(unit="probe"), "--program", program)
     assert without.code == 1 and "trap, cause 00000002" in without.console
 
 
@@ -124,7 +123,7 @@ def test_speed(tmp_path: Path, unit: str) -> None:
     program = compiled(tmp_path, "tb/programs/busy.c")
     speeds = []
     for _ in range(3):
-        done = run(tmp_path, Options(unit=unit), "--program", program, cycles_max=8_000_000)
+        done = run(Options(unit=unit), "--program", program, cycles_max=8_000_000)
         assert done.code == 3
         speeds.append(done.summary["host"]["cycles_per_cpu_second"])
     assert max(speeds) >= SPEED_CYCLES_PER_CPU_SECOND_MIN, speeds

@@ -99,12 +99,12 @@ module tau_tlb #(
   assign fill = finish && mapped && !killed_q && !kill;
 
   logic [31:0] level2_accesses, level2_evictions;
-  assign table2_addr_o = {1'b0, page};
+  assign table_addr_o[2] = {1'b0, page};
   if (Levels == 1) begin : gen_one_level
-    assign table2_req_o = start;
-    assign finish = table2_rvalid_i;
-    assign mapped = table2_rdata_i != '0;
-    assign data = {table2_rdata_i[29:27], table2_rdata_i[FrameBits-1:0]};
+    assign table_req_o[2] = start;
+    assign finish = table_rvalid_i[2];
+    assign mapped = table_rdata_i[2] != '0;
+    assign data = {table_rdata_i[2][29:27], table_rdata_i[2][FrameBits-1:0]};
     assign level2_accesses = '0;
     assign level2_evictions = '0;
     logic unused_owner;
@@ -116,11 +116,11 @@ module tau_tlb #(
     logic                          count_q, count_hit_q, evict_q;
     logic [OwnerBits-1:0]          evictor_q, victim_q, count_owner_q;
 
-    assign table2_req_o = looked_q && !hit;
-    assign finish = (looked_q && hit) || table2_rvalid_i;
-    assign mapped = looked_q || table2_rdata_i != '0;
+    assign table_req_o[2] = looked_q && !hit;
+    assign finish = (looked_q && hit) || table_rvalid_i[2];
+    assign mapped = looked_q || table_rdata_i[2] != '0;
     assign data = looked_q ? hit_data[DataBits-1:0]
-                           : {table2_rdata_i[29:27], table2_rdata_i[FrameBits-1:0]};
+                           : {table_rdata_i[2][29:27], table_rdata_i[2][FrameBits-1:0]};
 
     tau_tlb_level #(
       .PageBits   (PageBits),
@@ -309,7 +309,7 @@ module tau_tlb #(
   `TAU_MMU_TABLE_UNUSED(4)
   `TAU_MMU_LAST_UNUSED
   logic unused;
-  assign unused = ^{table2_rdata_i, instr_lookup_user_i, data_lookup_user_i};
+  assign unused = ^{table_rdata_i[2], instr_lookup_user_i, data_lookup_user_i};
 
   `TAU_ASSERT(ShapeIsKnown, (Levels == 1 || Levels == 2) && Replacement <= 2 && XorIndex <= 1 &&
                             OwnerBits >= 1 && OwnerBits <= 4 && FrameBits <= 27)

@@ -6,8 +6,6 @@ and readings of every counter; at the end all counters are read. A few shapes, s
 function, replacement and number of levels occurs; all of them are the slow test.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path
@@ -43,7 +41,7 @@ SHAPES = [
 
 
 def new_model() -> tlb.Tlb:
-    """Return the model of what is simulated."""
+    """Return the simulated unit's model."""
     values = [unit_parameters()[name] for name in NAMES]
     sets, ways, levels, sets2, ways2, index, replacement, owner_bits = values
     return tlb.Tlb(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tautochrone.tlb.geometry import DATA, Geometry
-from tautochrone.tlb.tile import placing
-from tautochrone.tlb.tile.system import Place, System, TileTask
+from tautochrone.tlb.geometry import Geometry
+from tautochrone.tlb.partition import Principal
+from testing import placing
+from tautochrone.tlb.tile.system import System, TileTask
 
 ROOT = Path(__file__).resolve().parents[3]
 WALKER = ROOT / "kernel/systems/tasks/walker.c"
@@ -25,7 +26,11 @@ def walker_arguments(
 
 
 def walker(
-    name: str, period: int, phase: int, arguments: tuple[int, ...], place: Place
+    name: str,
+    period: int,
+    phase: int,
+    arguments: tuple[int, ...],
+    place: Principal,
 ) -> TileTask:
     """A task that walks pages."""
     return TileTask(name, period, phase, WALKER, arguments, place)
@@ -39,6 +44,6 @@ def system(
     **more: object,
 ) -> System:
     """A system whose kernel has pages in these sets of the first level."""
-    owned = placing.masks(geometry, kernel_sets)
-    state, stack = placing.extents(geometry, owned, 0, ((DATA, 1), (DATA, 1)))
-    return System(geometry, tuple(tasks), state.start, stack.start, run_cycles, **more)
+    owned = placing.sets_of(geometry, kernel_sets)
+    state, stack = placing.kernel_pages(geometry, owned)
+    return System(geometry, tuple(tasks), state, stack, run_cycles, **more)

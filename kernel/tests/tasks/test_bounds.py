@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from tautochrone.tlb.planner import plan_partition
+from tautochrone.tlb.planning.planner import plan_partition
 from tautochrone.tlb.run import Choice, run
 from tautochrone.tlb.tasks import TaskSet, read_tasks
 from tautochrone.tlb.tile import shape

@@ -9,11 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.entry_bound import entry_cycles
-from tautochrone.tlb.tile.records import Records
 
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
+from tautochrone.tlb.tile.entry_bound import entry_cycles
+from tautochrone.tlb.tile.simulation import Records
 
 TASKS = 15
 PERIOD, LONGER = 70_000, 9_000
@@ -32,7 +33,7 @@ def run(
     geometry = tlb.geometry()
     tasks = []
     for number in range(1, TASKS + 1):
-        own = placing.masks(geometry, (number,) if colored else ANY_SETS)
+        own = placing.sets_of(geometry, (number,) if colored else ANY_SETS)
         mode = "no-miss" if colored else "isolated"
         place = placing.place(geometry, number, own, mode=mode)
         period = PERIOD + LONGER * number

@@ -9,13 +9,15 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tautochrone.errors import TauError
-from tautochrone.facts import status_format as status
-from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.records import Records
-from tautochrone.tlb.tile.system import System, TileTask
 
 from kernel.tests.tasks.task_sets import ROOT, system
+from tautochrone.errors import TauError
+from tautochrone.facts import status_format as status
+from tautochrone.tlb.partition import CODE, HEAP, Run
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
+from tautochrone.tlb.tile.simulation import Records
+from tautochrone.tlb.tile.system import PAGE_BYTES, System, TileTask
 
 PROGRAMS = ROOT / "kernel/tests/tasks"
 TLB = shape.parsed("16x4")
@@ -30,7 +32,7 @@ def two(programs: Sequence[str], arguments: Sequence[tuple[int, ...]]) -> System
     """Two tasks with two sets each: the code of a heap's calls takes two pages."""
     tasks = []
     for number, (program, words) in enumerate(zip(programs, arguments, strict=True)):
-        own = placing.masks(GEOMETRY, (2 * number + 2, 2 * number + 3))
+        own = placing.sets_of(GEOMETRY, (2 * number + 2, 2 * number + 3))
         place = placing.place(GEOMETRY, number + 1, own, mode="no-miss", code_pages=2)
         path = PROGRAMS / program
         tasks.append(TileTask(f"t{number}", PERIOD, 1000 * number, path, words, place))
@@ -73,7 +75,7 @@ def test_a_task_that_does_wrong_is_stopped(
     (fault,) = found.faults
     assert (fault.task, fault.cause) == (0, cause)
     assert address is None or fault.address == address
-    assert made.tasks[0].place.code.start <= fault.pc < made.tasks[0].place.code.end
+    assert made.tasks[0].run_of(CODE).start <= fault.pc < made.tasks[0].run_of(CODE).end
     assert [len(found.of(task)) for task in (0, 1)] == [1, 4]
 
 
@@ -86,9 +88,14 @@ def with_task(made: System, number: int, **more: object) -> System:
 
 def with_heap(made: System, number: int, **more: object) -> System:
     """The system with a heap that is otherwise."""
-    place = made.tasks[number].place
-    assert place.heap is not None
-    return with_task(made, number, place=replace(place, heap=replace(place.heap, **more)))
+    return with_task(made, number, place=replace(made.tasks[number].place, **more))
+
+
+def pages(made: System, count: int, **more: object) -> System:
+    """The system with a heap of so many pages."""
+    place = made.tasks[1].place
+    run = Run(HEAP, place.window_start, count * PAGE_BYTES)
+    return with_task(made, 1, place=replace(place.with_runs([run]), **more))
 
 
 @pytest.mark.parametrize(
@@ -96,10 +103,10 @@ def with_heap(made: System, number: int, **more: object) -> System:
     [
         (lambda made: with_task(made, 1, period_cycles=PERIOD - 1), "order of their periods"),
         (lambda made: with_task(made, 0, period_cycles=0), "order of their periods"),
-        (lambda made: with_heap(made, 1, pages=8), "heap are refused"),
-        (lambda made: with_heap(made, 1, owned=placing.masks(GEOMETRY, (2, 3))), "are refused"),
-        (lambda made: with_heap(made, 1, window=made.tasks[0].place.heap.window), "refused"),
-        (lambda made: with_heap(made, 1, pages=99, mode="isolated"), "heap are refused"),
+        (lambda made: pages(made, 8), "heap are refused"),
+        (lambda made: with_heap(made, 1, sets=placing.sets_of(GEOMETRY, (2, 3))), "are refused"),
+        (lambda made: with_heap(made, 1, window_start=made.tasks[0].place.window_start), "refused"),
+        (lambda made: pages(made, 99, mode="isolated"), "heap are refused"),
         (lambda made: replace(made, kernel_stack=made.kernel_state), "assertion failed"),
     ],
 )

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.code import Builder
 
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
+from tautochrone.tlb.tile.code import Builder
 
 MS = 5_000
 PAGES = 8
@@ -35,7 +36,7 @@ def run(builder: Builder, colored: bool, forgets: bool, neighbor_walks: int) -> 
     tlb = shape.parsed("16x4", latency=2)  # as of other tests, which build its simulator too
     geometry = tlb.geometry()
     places = [
-        placing.place(geometry, number + 1, placing.masks(geometry, own), heap_pages=PAGES)
+        placing.place(geometry, number + 1, placing.sets_of(geometry, own), heap_pages=PAGES)
         for number, own in enumerate(SETS if colored else (ANY_SETS, ANY_SETS))
     ]
     tasks = [

@@ -13,11 +13,12 @@ from pathlib import Path
 from statistics import pstdev
 
 import pytest
-from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.code import Builder
-from tautochrone.tlb.tile.records import Records
 
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
+from tautochrone.tlb.tile.code import Builder
+from tautochrone.tlb.tile.simulation import Records
 
 MS = 5_000
 HYPERPERIODS = 2
@@ -35,13 +36,11 @@ def run(builder: Builder, colored: bool, seed: int) -> Records:
     geometry = tlb.geometry()
     places = []
     for number in (0, 1):
-        own = placing.masks(geometry, OWN_SETS[number] if colored else ANY_SETS)
-        heap = placing.masks(geometry, HEAP_SETS[number] if colored else ANY_SETS)
+        own = placing.sets_of(geometry, OWN_SETS[number] if colored else ANY_SETS)
+        heap = placing.sets_of(geometry, HEAP_SETS[number] if colored else ANY_SETS)
         mode = "no-miss" if colored else "isolated"
         count = HEAP_PAGES if colored else SHARED_PAGES
         places.append(placing.place(geometry, number + 1, own, heap, heap_pages=count, mode=mode))
-    if not colored:
-        places[1] = replace(places[1], heap=None, heap_of=0)
     arguments = [
         walker_arguments(OBJECTS, WALKED, milliseconds * MS, 1 + number, OBJECT_BYTES)
         for number, milliseconds in enumerate((0.385, 7.38))
@@ -50,6 +49,8 @@ def run(builder: Builder, colored: bool, seed: int) -> Records:
         walker("t1", 2 * MS, MS, arguments[0], places[0]),
         walker("t2", 16 * MS, 0, arguments[1], places[1]),
     ]
+    if not colored:
+        tasks[1] = replace(tasks[1], place=places[1].without_heap(), heap_of=0)
     kernel_sets = OWN_SETS[0] if colored else ANY_SETS
     cycles = HYPERPERIODS * 16 * MS
     made = system(geometry, tasks, cycles, kernel_sets, is_joint=colored, seed=seed)

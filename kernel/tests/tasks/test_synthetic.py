@@ -10,10 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tautochrone.tlb.tile import placing, shape, simulation
-from tautochrone.tlb.tile.records import Records
 
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
+from tautochrone.tlb.tile import shape, simulation
+from testing import placing
+from tautochrone.tlb.tile.simulation import Records
 
 MS = 20_000
 HYPERPERIODS = 2
@@ -31,8 +32,8 @@ def run(
         placing.place(
             geometry,
             number + 1,
-            placing.masks(geometry, own),
-            placing.masks(geometry, heap),
+            placing.sets_of(geometry, own),
+            placing.sets_of(geometry, heap),
             heap_pages=4,
         )
         for number, (own, heap) in enumerate(zip(OWN_SETS, heap_sets, strict=True))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tautochrone.tlb.planner import plan_partition
+from tautochrone.tlb.planning.planner import plan_partition
 from tautochrone.tlb.run import Choice, run
 from tautochrone.tlb.tasks import read_tasks
 from tautochrone.tlb.tile.shape import parsed

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hw.build import Options
 from kernel.systems.jpeg import images
+from tautochrone.tile.build import Options
 from testing.golden import pinned
 from testing.tile import compiled, run
 
@@ -26,7 +26,7 @@ def measured(name: str, folder: Path) -> dict[str, int]:
     image.write_text(images.c_source(images.path_of(name).read_bytes()), encoding="utf-8")
     decoder = sorted(JPEG.glob("*.c"))
     program = compiled(folder, HERE / "jpeg_cycles.c", *decoder, image)
-    done = run(folder, Options(), "--program", program)
+    done = run(Options(), "--program", program)
     assert done.code == 0, done.console + done.messages
     return {key: int(value) for key, value in map(str.split, done.console.splitlines())}
 

@@ -9,7 +9,7 @@ from tautochrone.compose import check, code
 from tautochrone.compose.run import Run, Slot, run
 from tautochrone.compose.system import Application, Command, Fifo, System, system_file
 
-from hw.build import Options
+from tautochrone.tile.build import Options
 from kernel.systems.jpeg import images
 from model import composable
 

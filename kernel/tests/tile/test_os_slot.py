@@ -10,13 +10,13 @@ from tautochrone.compose import bounds, code
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Command, System, system_file
 from tautochrone.facts import compose_format as facts
-from tautochrone.replay.tile.cycle_bounds import (
+from tautochrone.tile.cycle_bounds import (
     ARITHMETIC_CYCLES,
     BANK_ANSWER_CYCLES,
     CyclePaths,
 )
 
-from hw.build import Options
+from tautochrone.tile.build import Options
 from model import composable
 
 ROOT = Path(__file__).resolve().parents[3]

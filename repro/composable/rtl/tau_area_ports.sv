@@ -48,8 +48,12 @@ module tau_area_ports #(
   logic [1:0][1:0]           cause;
   logic [1:0][FrameBits-1:0] frame, last_frame;
   logic [1:0]                frame_we;
+  logic [4:0]                unit_req;
+  logic [4:0][PageBits:0]    unit_addr;
   logic [1:0][3:0]           frame_be;
   logic [1:0][31:0]          frame_wdata;
+  assign table_req_o = {unit_req[3], unit_req[0]};
+  assign table_addr_o = {unit_addr[3], unit_addr[0]};
   assign frame_we_o = frame_we[1];
   assign frame_be_o = frame_be[1];
   assign frame_wdata_o = frame_wdata[1];
@@ -71,13 +75,9 @@ module tau_area_ports #(
     .data_result_valid_o(result_valid[1]), .data_result_fault_o(result_fault[1]),
     .data_result_cause_o(cause[1]), .data_result_frame_o(frame[1]), .data_last_hit_o(last_hit[1]),
     .data_last_frame_o(last_frame[1]),
-    .table0_req_o(table_req_o[0]), .table0_addr_o(table_addr_o[0]),
-    .table0_rvalid_i(table_rvalid_i[0]), .table0_rdata_i(table_rdata_i[0]),
-    .table1_req_o(), .table1_addr_o(), .table1_rvalid_i(1'b0), .table1_rdata_i('0),
-    .table2_req_o(), .table2_addr_o(), .table2_rvalid_i(1'b0), .table2_rdata_i('0),
-    .table3_req_o(table_req_o[1]), .table3_addr_o(table_addr_o[1]),
-    .table3_rvalid_i(table_rvalid_i[1]), .table3_rdata_i(table_rdata_i[1]),
-    .table4_req_o(), .table4_addr_o(), .table4_rvalid_i(1'b0), .table4_rdata_i('0),
+    .table_req_o(unit_req), .table_addr_o(unit_addr),
+    .table_rvalid_i({1'b0, table_rvalid_i[1], 2'b00, table_rvalid_i[0]}),
+    .table_rdata_i({32'd0, table_rdata_i[1], 64'd0, table_rdata_i[0]}),
     .reg_req_i, .reg_write_i(core_we_i), .reg_addr_i(core_addr_i[1][9:2]),
     .reg_wdata_i(core_wdata_i), .reg_rdata_o,
     .event_hit_o(), .event_miss_o()
@@ -87,12 +87,11 @@ module tau_area_ports #(
     tau_tile_port #(
       .PageBits(PageBits),
       .FrameBits(FrameBits),
-      .GranuleBits(GranuleBits),
-      .Fetch(i == 0)
+      .GranuleBits(GranuleBits)
     ) u_port (
       .clk_i,
       .rst_ni,
-      .user_i(user_i[i]),
+      .fetch_i(1'(i == 0)), .user_i(user_i[i]),
       .core_req_i(core_req_i[i]), .core_gnt_o(core_gnt_o[i]), .core_addr_i(core_addr_i[i]),
       .core_we_i(i == 1 && core_we_i), .core_be_i(i == 1 ? core_be_i : 4'hF),
       .core_wdata_i(i == 1 ? core_wdata_i : '0), .core_rvalid_o(core_rvalid_o[i]),

@@ -44,7 +44,7 @@ static bool are_structures(const struct tau_tlb_geometry *geometry) {
             return false;
         }
     }
-    return geometry->page_log2 >= 8;  // so that a key has room beside the number
+    return geometry->page_log2 >= 8;  // so that a key has room next to the number
 }
 
 struct tau_tlb_simulator *tau_tlb_simulator_new(const struct tau_tlb_geometry *geometry,

@@ -93,7 +93,7 @@ static void **cell_at(uint64_t address) {
     return (void **)(uintptr_t)address;
 }
 
-// Each cell holds the address of the next one; the last one that of the first.
+// Each cell holds the address of the next one; the last one the first one's.
 static void **link_cells(const uint64_t *cells, size_t count) {
     assert(count > 0);
     for (size_t i = 0; i < count; i++) {  // bound: the cells

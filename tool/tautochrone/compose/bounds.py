@@ -14,19 +14,17 @@ The timer's cycle comes. At worst,
 5. the timer's interrupt is taken; its handler takes its longest path to the gate, and
 6. reads the clock a margin ahead of the release.
 
-Paths are computed (replay/tile/cycle_bounds.py) in the linked kernel, whose accesses all go to
+Paths are computed (tile/cycle_bounds.py) in the linked kernel, whose accesses all go to
 banks and devices. Nothing comes twice: interrupts are off in both handlers, and a pending one goes
 first when the exception's handler returns.
 """
-
-from __future__ import annotations
 
 from pathlib import Path
 
 from tautochrone.machine.longest_path import Code
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format as facts
-from tautochrone.replay.tile.cycle_bounds import (
+from tautochrone.tile.cycle_bounds import (
     ARITHMETIC_CYCLES,
     BANK_ANSWER_CYCLES,
     JUMP_CYCLES,

@@ -1,10 +1,8 @@
-"""A system alone, and in many runs beside random neighbors in its idle slots.
+"""A system alone, and in many runs with random neighbors in its idle slots.
 
 Each neighbor is linked with a seed of its own, and a load of it adds the time: no two do the same.
 A run holds as many as come and go in its major frames.
 """
-
-from __future__ import annotations
 
 import functools
 import itertools
@@ -33,7 +31,7 @@ ADDRESS, STRIDE = 0x80200000, 0x100000
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for: at least so many neighbors, and so many slots of each pair together.
+    """The request: at least so many neighbors, and so many slots of each pair together.
 
     `leak` is built into the kernel. With `only`, the system's other applications are company too.
     """
@@ -48,7 +46,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Campaign:
-    """What was compared. `first`: the first difference, with the number of its run.
+    """The compared events. `first`: the first difference, with the number of its run.
 
     `together`: in how many slots of each tile that they share an application was alive together
     with another one, over all runs. `delay_frames`: how much later all commands were, so that

@@ -1,12 +1,10 @@
-"""Composability as a test that can fail: a run of an application alone, and one beside others.
+"""Composability as a test that can fail: a run of an application alone, and one with others.
 
 Every event of the application is compared by its absolute cycle: the start and end of each
 iteration, each of its slots, its kernel calls and exceptions. So are the TLB misses of each slot,
 for programs that mark nothing, and what it prints. On a difference the first event is named, and
 the resource that its slot shared [P2-1, P2-18].
 """
-
-from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass

@@ -1,10 +1,8 @@
 """Compiles the kernel, the base code and applications for the tile."""
 
-from __future__ import annotations
-
 import hashlib
+import shutil
 import struct
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -13,8 +11,9 @@ from tautochrone import native
 from tautochrone.machine.images import building
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format as facts
-from tautochrone.targets.build import TARGETS, compiler_of, link, run
-from tautochrone.targets.libraries import STRINGS, Libraries, library_of_header
+from tautochrone.targets.build import TARGETS, compiler_of, kept, run
+from tautochrone.targets.libraries import STRINGS, Libraries
+from tautochrone.tile.compiled import compiled
 
 APPLICATIONS_MAX = facts.LIMIT_APPLICATIONS
 ADDRESS = facts.ADDRESS_APPLICATION
@@ -33,18 +32,14 @@ def _run(command: Sequence[str], folder: Path | None = None) -> str | None:
     return done.stderr or "it failed without a message" if done.returncode != 0 else None
 
 
-def _compiler(root: Path) -> list[str]:
-    recipe = TARGETS["tile"]
-    return [compiler_of("tile"), *recipe.machine, *recipe.flags, f"-I{root}", "-O2"]
-
-
 @building()
 def base_code(root: Path, folder: Path) -> Path:
     """Link the base code into FOLDER."""
     made = folder / "base.elf"
-    sources = [str(root / "kernel/base" / name) for name in BASE_SOURCES]
-    script = ("-T", str(root / "kernel/base/base.ld"))
-    said = _run([*_compiler(root), *FLAGS, *script, *sources, "-o", str(made)])
+    objects = [compiled(root / "kernel/base" / name, root).path for name in BASE_SOURCES]
+    linker = [compiler_of("tile"), *TARGETS["tile"].machine, *FLAGS]
+    script = ["-T", str(root / "kernel/base/base.ld")]
+    said = _run([*linker, *script, *map(str, objects), "-o", str(made)])
     if said is not None:
         raise TauError("the base code cannot be linked", said=said)
     return made
@@ -66,7 +61,7 @@ def base_hash(base: Path) -> bytes:
 
 
 def loaded_hash(executable: Path) -> str:
-    """SHA-256 of what is loaded: of each segment its header's words, then its bytes.
+    """SHA-256 of the loaded parts: of each segment its header's words, then its bytes.
 
     The file itself holds names of the compiler's temporary files.
     """
@@ -75,8 +70,8 @@ def loaded_hash(executable: Path) -> str:
     digest = hashlib.sha256()
     with open(executable, "rb") as file:
         for segment in ELFFile(file).iter_segments():
-            kept = ("p_type", "p_flags", "p_vaddr", "p_memsz", "p_filesz")
-            digest.update(repr([segment[name] for name in kept]).encode())
+            names = ("p_type", "p_flags", "p_vaddr", "p_memsz", "p_filesz")
+            digest.update(repr([segment[name] for name in names]).encode())
             digest.update(segment.data())
     return digest.hexdigest()
 
@@ -96,7 +91,7 @@ def refusal(image: bytes, digest: bytes) -> str | None:
 def tasks_of(executable: Path) -> list[tuple[int, str]]:
     """Entry and name of each task of an executable that the loader would take.
 
-    The name is that of TAU_TASK; an executable without symbols gives task0, task1, …
+    The name is TAU_TASK's; an executable without symbols gives task0, task1, …
     """
     with open(executable, "rb") as file:
         elf = _elf_of(file, executable)
@@ -169,7 +164,7 @@ def application(
 ) -> Path:
     """Link an application with the base code's symbols.
 
-    If FOLDER is not that of BASE, NAME may be BASE's. It begins at ADDRESS; its data begin at the
+    If FOLDER is not BASE's, NAME may be BASE's. It begins at ADDRESS; its data begin at the
     next multiple of PAGE_BYTES. Paths in FLAGS start from PATHS_FROM. Raises TauError with what the
     compiler said, or with the symbols that are missing.
     """
@@ -178,29 +173,20 @@ def application(
     values = ",".join(f"{word}u" for word in words)
     ours = ["-Wno-error", f"-DTAU_BASE_HASH={values}", *libraries.compile_flags(root)]
     made = folder.absolute() / f"{name}.elf"
-    with tempfile.TemporaryDirectory() as scratch:
-        objects = []
-        for number, source in enumerate(sources):
-            objects.append(f"{scratch}/{number}.o")
-            command = [*_compiler(root), *ours, *flags, "-c", str(source.absolute())]
-            said = _run([*command, "-o", objects[-1]], paths_from)
-            if said is not None:
-                step = _library_step(library_of_header("tile", said))
-                raise TauError(f"{name} cannot be compiled", step, said=said)
-            if not Path(objects[-1]).exists():  # the compiler left it to the linker
-                raise TauError(f"{source.name} is not a source", _library_step(source.name))
-        strings = Path(scratch) / "strings.o"
-        said = _run([*_compiler(root), "-c", str(root / STRINGS), "-o", str(strings)])
-        assert said is None, said
-        command = [
-            *(*libraries.linker("tile"), *FLAGS),
-            *("-T", str(root / "kernel/base/application.ld"), f"-Wl,-R,{base.absolute()}"),
-            *("-Wl,--gc-sections", f"-Wl,--defsym=tau_page_bytes={page_bytes}"),
-            *(f"-Wl,--defsym=tau_address={address}", *objects),
-            *(flag for flag in flags if flag.startswith(LINKER_FLAGS)),
-            *(*libraries.link_words(strings), "-o", str(made)),
-        ]
-        said = _run(command, paths_from)
+    objects = [
+        compiled(each.absolute(), root, [*ours, *flags], paths_from, name, _library_step).path
+        for each in sources
+    ]
+    command = [
+        *(*libraries.linker("tile"), *FLAGS),
+        *("-T", str(root / "kernel/base/application.ld"), f"-Wl,-R,{base.absolute()}"),
+        *("-Wl,--gc-sections", f"-Wl,--defsym=tau_page_bytes={page_bytes}"),
+        *(f"-Wl,--defsym=tau_address={address}", *map(str, objects)),
+        *(flag for flag in flags if flag.startswith(LINKER_FLAGS)),
+        *libraries.link_words(compiled(root / STRINGS, root).path),
+        *("-o", str(made)),
+    ]
+    said = _run(command, paths_from)
     if said is not None:
         _refuse_link(name, libraries, said)
     return made
@@ -224,11 +210,12 @@ def _library_step(library: str | None) -> str | None:
 def kernel(root: Path, folder: Path, leak: str = "none") -> Path:
     """Link the kernel, with a leak built in if asked for."""
     sources = [f"kernel/{path.name}" for path in sorted((root / "kernel").glob("*.[cS]"))]
-    return link(
+    made = kept(
         "tile",
+        f"kernel-{leak}",
         root,
         [*sources, "core/buddy.c", MEMORY],
-        folder / f"kernel-{leak}.elf",
         ["-O2", f"-DTAU_LEAK={LEAKS.index(leak)}", "-Wl,--defsym=tau_tile_stack_bytes=1024"],
         keep=["tau_trap_exception", "tau_slot_end", "tau_trap_unexpected"],
     )
+    return Path(shutil.copyfile(made, folder / f"kernel-{leak}.elf"))

@@ -3,8 +3,6 @@
 A message names the line. What needs the executables, as pages and memory, is checked by making.py.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path

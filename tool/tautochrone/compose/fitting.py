@@ -1,7 +1,5 @@
 """What `tau compose build` tells: each application's entries and memory on each tile."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,6 @@ from tautochrone.compose.lateness import estimates
 from tautochrone.compose.making import Made, hashes, memory_bytes
 from tautochrone.compose.system import pages_of
 from tautochrone.console import output
-
 
 
 def document(made: Made, description: Description, folder: Path | None) -> dict[str, Any]:

@@ -6,8 +6,6 @@ kernel stops at the first load that is late. So the system runs again with all c
 until none is late, and the ends of its loads tell what each of them needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

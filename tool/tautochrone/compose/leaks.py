@@ -4,8 +4,6 @@ A check that does not find its leak has failed. So a leak that cannot show is re
 reason, before anything is run; and one that was not found has a reason too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from tautochrone.compose.system import LOADER, System, channels_of

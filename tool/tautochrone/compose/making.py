@@ -4,8 +4,6 @@ Everything is refused here that the kernel would refuse or stop at later, with t
 description: executables, page lists, FIFOs, memory at each command, slots.
 """
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Iterator
@@ -17,7 +15,14 @@ from tautochrone.compose import code
 from tautochrone.compose.bounds import os_slot_bound_cycles
 from tautochrone.compose.description import Description
 from tautochrone.compose.memory import Memory, loads_of, state_bytes
-from tautochrone.compose.pages import ORDER_MAX, UNIT, WINDOW_END, Page, Segment, segments_of
+from tautochrone.compose.pages import (
+    ORDER_MAX,
+    UNIT,
+    WINDOW_END,
+    Page,
+    Segment,
+    segments_of,
+)
 from tautochrone.compose.system import (
     SPECIAL,
     Application,
@@ -33,9 +38,9 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import compose_format as facts
 from tautochrone.facts import tile_format as tile
 from tautochrone.files import input_file, search
-from tautochrone.replay.tile.program import hardware_folder
 from tautochrone.targets.build import BuildError
 from tautochrone.targets.libraries import Libraries
+from tautochrone.tile.sources import root
 
 RELINK = "link it with `tau compose link`"
 RELINK_CORRECTED = "correct it in the source and link again"
@@ -75,11 +80,6 @@ class Made:
     kernel: Path
     content: bytes
     tiles: tuple[TileUse, ...]
-
-
-def root() -> Path:
-    """The folder with kernel/, core/ and hw/: the repository, or the package's."""
-    return hardware_folder().parent
 
 
 def base_of(folder: Path) -> Base:
@@ -128,7 +128,7 @@ def refuse_executable(path: Path, name: str = "", base: Base | None = None) -> N
 def make(description: Description, folder: Path, leak: str | None = None) -> Made:
     """Link and fit a system; files go to FOLDER. Raises TauError with the line and the cause.
 
-    A kernel with a LEAK is no kernel for users, so its OS slot has no bound.
+    A kernel with a LEAK is not for users, so its OS slot has no bound.
     """
     base = base_of(folder)
     applications = tuple(

@@ -4,8 +4,6 @@ The loader takes pages by the order of commands and of page lists, and nobody el
 core/buddy itself, run here, gives what it will give on the tile.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Which pages an executable needs: entries against bytes [P2-15]."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What an executable takes with each largest page: entries against bytes [P2-15]."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -63,7 +61,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Planned:
-    """An executable, what it asks for, all choices that a table can hold, and the one to take."""
+    """An executable, its request, all choices that a table can hold, and the one to take."""
 
     executable: Path
     tasks: tuple[str, ...]

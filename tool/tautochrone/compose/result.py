@@ -1,7 +1,5 @@
 """What `tau compose run` tells of a run: iterations, slots, set-up, each in absolute cycles."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tautochrone import unseen

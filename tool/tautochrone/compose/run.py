@@ -1,22 +1,18 @@
 """Runs a system on the simulated tiles, and reads what each slot and each task recorded."""
 
-from __future__ import annotations
-
 import re
-import struct
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tautochrone.compose.making import Made
-from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.facts import tile_format as tile
-from tautochrone.replay.tile.program import build_module, hardware_folder
-from tautochrone.replay.tile.progress import run_whole
+from tautochrone.tile import build
+from tautochrone.tile.records import Record, records_of
+from tautochrone.tile.simulation import simulate
 
 KERNEL_LINE = re.compile(r"(\[\d\] )?kernel: ")
-RECORD = struct.Struct("<8I")
 FRAME_BITS = 18
 ALLOCATE, LOAD = 0, 2  # the loader's stopwatches of these steps
 TOO_LATE = "an application is loaded too late for its major frame"
@@ -29,8 +25,8 @@ class Slot:
     """A user slot: its owner (application << 8 | task), when it began, and what it had.
 
     `awake_cycles`: from the end of the core's sleep to `owner_cycle`. `is_gated`: it slept behind
-    the end of the slot before. Counts are complete when the next slot begins; those of the last
-    slot are 0.
+    the end of the slot before. Counts are complete when the next slot begins; the last slot's
+    are 0.
     """
 
     owner: int
@@ -130,25 +126,18 @@ class Run:
         return [line for line in self.console.splitlines() if name in line]
 
 
-def simulator_of(
-    tiles: int, unit_parameters: tuple[str, ...] = ()
-) -> tuple[Path, dict[str, Any]]:
+def simulator_of(tiles: int, unit_parameters: tuple[str, ...] = ()) -> tuple[Path, dict[str, Any]]:
     """The simulator of a system with so many tiles, and its options; built if needed."""
-    module = build_module(hardware_folder())
-    options = module.Options(
+    options = build.Options(
         unit="composable",
         tiles=tiles,
         frame_bits=FRAME_BITS,
         special_frames=True,
         unit_parameters=unit_parameters,
     )
-    try:
-        return module.simulator(options, True, output.note), asdict(options)
-    except module.BuildError as error:
-        raise TauError(
-            f"the simulator cannot be built: {error}",
-            error.next_step or "run `tau doctor` to see what is missing",
-        ) from error
+    path = build.simulator(options)
+    assert path is not None
+    return path, asdict(options)
 
 
 def run(
@@ -158,7 +147,6 @@ def run(
     tiles: int,
     cycles_max: int,
     dma_turns: bool = True,
-    timeout_seconds: int = 600,
     unit_parameters: tuple[str, ...] = (),
     label: str = "the simulation",
 ) -> Run:
@@ -166,19 +154,12 @@ def run(
     simulator, _ = simulator_of(tiles, unit_parameters)
     image = folder / "system.bin"
     image.write_bytes(content)
-    results = [folder / f"results-{number}.bin" for number in range(tiles)]
-    line = [str(simulator), "--program", str(kernel), "--image", f"{image}@0"]
-    line += ["--cycles-max", str(cycles_max)]
-    if not dma_turns:
-        line.append("--no-dma-turns")
-    for path in results:
-        line += ["--results", str(path)]
-    done = run_whole(line, label, timeout_seconds)
-    if not all(path.exists() for path in results):
-        raise TauError("the simulator failed", "see what it said above", said=done.stderr)
-    return Run(
-        done.returncode, done.stdout, done.stderr, [read(path.read_bytes()) for path in results]
-    )
+    words = ["--program", kernel, "--image", f"{image}@0"]
+    words += [] if dma_turns else ["--no-dma-turns"]
+    done = simulate(simulator, words, cycles_max, tiles=tiles, label=label)
+    if not all(done.results):
+        raise TauError("the simulator failed", "see what it said above", said=done.messages)
+    return Run(done.code, done.console, done.messages, [read(each) for each in done.results])
 
 
 def run_made(
@@ -196,55 +177,62 @@ def run_made(
     return run(folder, made.kernel, made.content, tiles, cycles, leak != "dma", label=label)
 
 
-def _count(slot: Slot, before: tuple[int, ...], after: tuple[int, ...]) -> None:
-    slot.misses_fetch = after[2] - before[2]
-    slot.misses_data = after[3] - before[3]
-    slot.words_moved = after[6] - before[6]
+def _count(slot: Slot, before: Record, after: Record) -> None:
+    """What a slot had, from the counters at its owner's beginning and at the next one's."""
+    slot.misses_fetch = after.cycles - before.cycles
+    slot.misses_data = after.value - before.value
+    slot.words_moved = after.sent - before.sent
 
 
-def _mark(before: tuple[int, ...] | None, record: tuple[int, ...]) -> Mark:
-    since = before or (0,) * len(record)
-    misses = record[3] - since[2] + record[7] - since[3]
-    cycle = record[4] | record[5] << 32
-    return Mark(record[2], record[1], cycle, misses, record[6] - since[6])
+def _mark(before: Record | None, record: Record) -> Mark:
+    since = before or Record(0, 0, 0, 0, 0, 0, 0)
+    misses = record.value - since.cycles + record.faults - since.value
+    return Mark(record.cycles, record.tag, record.at_cycle, misses, record.sent - since.sent)
 
 
 def read(content: bytes) -> TileRun:
     """The slots and marks of a tile from its records."""
     found = TileRun()
-    begun: tuple[int, ...] | None = None
-    before: tuple[int, ...] | None = None
+    begun: Record | None = None
+    before: Record | None = None
     first_cycle = 0
     calls: list[int] = []
-    for record in RECORD.iter_unpack(content):
-        channel, cycle = record[0], record[4] | record[5] << 32
-        if channel == tile.CHANNEL_OWNER:
+    for record in records_of(content):
+        if record.channel == tile.CHANNEL_OWNER:
             if before is not None:
                 _count(found.slots[-1], before, record)
             begun, before, first_cycle, calls = record, record, 0, []
-        elif channel == tile.CHANNEL_RESUME and begun is not None and first_cycle == 0:
-            first_cycle = cycle
-        elif channel == tile.CHANNEL_TRAP and begun is not None:
-            if record[1] & 0x3F == 0x27 or record[1] >> 31:
-                owner_cycle = begun[4] | begun[5] << 32
-                slept_cycle = owner_cycle - begun[7]
-                is_gated = not found.slots or slept_cycle > found.slots[-1].last_cycle + TRAP_CYCLES
-                found.slots.append(
-                    Slot(
-                        begun[1], owner_cycle, first_cycle, cycle, tuple(calls), begun[7], is_gated
-                    )
-                )
-                found.slots[-1].is_idle = record[2] < tile.ADDRESS_WINDOW  # in the kernel
+        elif record.channel == tile.CHANNEL_RESUME and begun is not None and first_cycle == 0:
+            first_cycle = record.at_cycle
+        elif record.channel == tile.CHANNEL_TRAP and begun is not None:
+            cause, pc, address = record.tag, record.cycles, record.value
+            if cause & 0x3F == 0x27 or cause >> 31:
+                found.slots.append(_slot(found, begun, first_cycle, record, calls))
                 begun = None
             else:
-                calls.append(cycle)
-                found.failures[begun[1]] = Failure(record[1], record[2], record[3], cycle)
-        elif channel == tile.CHANNEL_MARK:
+                calls.append(record.at_cycle)
+                found.failures[begun.tag] = Failure(cause, pc, address, record.at_cycle)
+        elif record.channel == tile.CHANNEL_MARK:
             found.marks.append(_mark(before, record))
-        elif channel < 4:
-            found.set_up.append((channel, record[1], record[2]))
-            if channel == ALLOCATE:
-                found.entries.append((record[1], record[3]))
-            elif channel == LOAD:
-                found.loaded.append((record[1], cycle))
+        elif record.channel < 4:
+            found.set_up.append((record.channel, record.tag, record.cycles))
+            if record.channel == ALLOCATE:
+                found.entries.append((record.tag, record.value))
+            elif record.channel == LOAD:
+                found.loaded.append((record.tag, record.at_cycle))
     return found
+
+
+def _slot(found: TileRun, begun: Record, first_cycle: int, end: Record, calls: list[int]) -> Slot:
+    """A slot that began with the record of its owner, and ended with a trap."""
+    slept_cycle = begun.at_cycle - begun.faults
+    return Slot(
+        begun.tag,
+        begun.at_cycle,
+        first_cycle,
+        end.at_cycle,
+        tuple(calls),
+        awake_cycles=begun.faults,
+        is_gated=not found.slots or slept_cycle > found.slots[-1].last_cycle + TRAP_CYCLES,
+        is_idle=end.cycles < tile.ADDRESS_WINDOW,  # in the kernel
+    )

@@ -1,7 +1,5 @@
 """A system: tiles, slots, applications, commands; and the file that the kernel reads."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +26,7 @@ LOADER, IDLE = "loader", "idle"
 
 
 def special(kind: int, number: int) -> int:
-    """The frame number of a page that is no memory."""
+    """The frame number of a page that is a device."""
     return SPECIAL | kind << (FRAME_BITS - 3) | number
 
 

@@ -4,8 +4,6 @@ p comes from the unit's document, K from the longest paths of the linked kernel,
 (tlb/response.py). A plan without costs, or for another processor, has none of this.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from pathlib import Path

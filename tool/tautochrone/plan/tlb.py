@@ -1,4 +1,4 @@
-"""[tlb]: the TLB sets, windows and pages of tasks, which `tau tlb plan` finds (tlb/planner.py).
+"""[tlb]: the TLB sets, windows and pages of tasks, which `tau tlb plan` finds.
 
 The section holds the whole geometry, so that a plan can be checked, and its header written, without
 the geometry's file. The header is what core/tlb_color.h takes.
@@ -7,24 +7,35 @@ the geometry's file. The header is what core/tlb_color.h takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from tautochrone import unseen
 from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.files.schema import Reader, table_of
-from tautochrone import unseen
+from tautochrone.tlb import partition_c
 from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.geometry import Geometry, geometry_of_table
-from tautochrone.tlb.partition import CODE, GLOBALS, HEAP, PAGES_MAX, STACK, UNCOLORED
-from tautochrone.tlb.partition import Partition, Principal, Run
-from tautochrone.tlb.planning.run_heap import RunHeap
+from tautochrone.tlb.partition import (
+    CODE,
+    GLOBALS,
+    HEAP,
+    PAGES_MAX,
+    STACK,
+    UNCOLORED,
+    Partition,
+    Principal,
+    Run,
+)
+from tautochrone.tlb.planning.demand import RunHeap
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
 
 NEXT_STEP = "make the plan again with `tau tlb plan`"
+PREFIX = "tau_plan_tlb_"
 Table = dict[str, Any]
 
 
@@ -243,7 +254,6 @@ def problems(value: Partition, _plan: Plan) -> list[str]:
 
 def header(value: Partition) -> list[str]:
     """As Section."""
-    log2 = _log2
     geometry = value.geometry
     words = 8 * value.word_bytes
     lines = [
@@ -256,83 +266,41 @@ def header(value: Partition) -> list[str]:
         f"#define TAU_PLAN_TLB_PRINCIPALS_COUNT {len(value.principals)}u",
         f"TAU_STATIC_ASSERT(TAU_WORD_BITS == {words}, \"this plan is for words of {words} bits\");",
         "",
-        *_array_of(
-            "struct tau_tlb_color_array",
-            "arrays",
-            [f"{each.sets}u, {each.ways}u, {each.safe_ways}u" for each in geometry.arrays],
-        ),
-    ]
-    structures = []
-    for number, each in enumerate(geometry.structures):
-        rows = "NULL"
-        if each.rows:
-            rows = f"tau_plan_tlb_rows_{number}"
-            lines += _words("uintptr_t", f"rows_{number}", (f"{row:#x}u" for row in each.rows))
-        role = f"TAU_TLB_COLOR_{each.role.upper()}"
-        structures.append(
-            f"{rows}, {each.constant}u, {role}, {log2(each.page_bytes)}u, {each.array}u"
-        )
-    lines += _array_of("struct tau_tlb_color_structure", "structures", structures)
-    lines += [
-        "static const struct tau_tlb_color_geometry tau_plan_tlb_geometry = {",
-        f"    tau_plan_tlb_arrays, tau_plan_tlb_structures, {len(geometry.arrays)}u,"
-        f" {len(geometry.structures)}u, {log2(geometry.page_bytes)}u}};",
-        "",
+        *partition_c.geometry(PREFIX, geometry),
     ]
     for number, principal in enumerate(value.principals):
         lines += _principal_lines(value, number, principal)
-    lines += _array_of(
-        "struct tau_tlb_color_principal",
-        "principals",
-        [
-            f"tau_plan_tlb_sets_{number}, tau_plan_tlb_windows_{number},"
-            f" {len(_windows(principal))}u"
-            for number, principal in enumerate(value.principals)
-        ],
-    )
     lines += [
+        *partition_c.principals(PREFIX, (len(_windows(each)) for each in value.principals)),
         "static const struct tau_tlb_color_partition tau_plan_tlb_partition = {",
         "    &tau_plan_tlb_geometry, tau_plan_tlb_principals, TAU_PLAN_TLB_PRINCIPALS_COUNT};",
         "",
     ]
-    return lines + _array_of(
+    return lines + partition_c.array(
+        PREFIX,
         "struct tau_tlb_color_request",
         "requests",
         [
-            f"{number}u, 0u, {_heap_pages(value, each)}u, {_mode(each)}"
+            f"{number}u, 0u, {_heap_pages(value, each)}u, {partition_c.mode(each)}"
             for number, each in enumerate(value.principals)
         ],
     )
 
 
 def _principal_lines(value: Partition, number: int, principal: Principal) -> list[str]:
-    page_log2 = _log2(value.geometry.page_bytes)
     name = re.sub("[^A-Z0-9]", "_", principal.name.upper())
-    lines = [f"#define TAU_PLAN_TLB_{name} {number}u  // of principals and requests"]
-    rows = []
-    for array, (facts, sets) in enumerate(
-        zip(value.geometry.arrays, principal.sets, strict=True)
-    ):
-        own = "NULL"
-        if sets:
-            own = f"tau_plan_tlb_owned_{number}_{array}"
-            bits = sum(1 << index for index in sets)
-            words = (bits >> 32 * word & 0xFFFFFFFF for word in range(-(-facts.sets // 32)))
-            lines += _words(
-                "uint32_t", f"owned_{number}_{array}", (f"{word:#x}u" for word in words)
-            )
-        rows.append(f"{own}, {principal.taken[array]}u")
-    lines += _array_of("struct tau_tlb_color_sets", f"sets_{number}", rows)
-    lines += _array_of(
-        "struct tau_tlb_color_window",
-        f"windows_{number}",
-        [f"{start:#x}u, {_log2(size)}u, {page_log2}u" for start, size in _windows(principal)],
-    )
+    lines = [
+        f"#define TAU_PLAN_TLB_{name} {number}u  // of principals and requests",
+        *partition_c.sets_and_windows(
+            PREFIX, value.geometry, number, principal, _windows(principal)
+        ),
+    ]
     for part in (STACK, GLOBALS, CODE):
         runs = principal.runs_of(part)
         if runs:
             lines += [f"#define TAU_PLAN_TLB_{name}_{part.upper()}_RUNS {len(runs)}u"]
-            lines += _array_of(
+            lines += partition_c.array(
+                PREFIX,
                 "struct tau_tlb_color_run",
                 f"{part}_{number}",
                 [f"{run.start:#x}u, {run.size_bytes}u" for run in runs],
@@ -342,9 +310,8 @@ def _principal_lines(value: Partition, number: int, principal: Principal) -> lis
 
 def _windows(principal: Principal) -> list[tuple[int, int]]:
     """The heap's half and the other one; without a heap, or without sets, the whole window."""
-    start, size, heap = (
-        *(principal.window_start, principal.window_bytes, principal.heap_window_bytes),
-    )
+    start, size = principal.window_start, principal.window_bytes
+    heap = principal.heap_window_bytes
     if not heap or principal.mode == UNCOLORED:
         return [(start, size)]
     return [(start, heap), (start + heap, size - heap)]
@@ -354,29 +321,3 @@ def _heap_pages(value: Partition, principal: Principal) -> int:
     if principal.mode == UNCOLORED:
         return 0
     return principal.bytes_of(HEAP) // value.geometry.page_bytes
-
-
-def _mode(principal: Principal) -> str:
-    mode = "ISOLATED" if principal.mode == UNCOLORED else principal.mode.upper().replace("-", "_")
-    return f"TAU_TLB_COLOR_{mode}"
-
-
-def _array_of(kind: str, name: str, rows: Iterable[str]) -> list[str]:
-    return [
-        f"static const {kind} tau_plan_tlb_{name}[] = {{",
-        *(f"    {{{row}}}," for row in rows),
-        "};",
-    ]
-
-
-def _words(kind: str, name: str, words: Iterable[str]) -> list[str]:
-    lines = [f"static const {kind} tau_plan_tlb_{name}[] = {{"]
-    found = list(words)
-    for start in range(0, len(found), 8):
-        lines.append(f"    {', '.join(found[start : start + 8])},")
-    return [*lines, "};"]
-
-
-def _log2(value: int) -> int:
-    """The logarithm of a power of two."""
-    return value.bit_length() - 1

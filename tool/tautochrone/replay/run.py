@@ -75,7 +75,7 @@ def entries_of(trace: OpenTrace, names: Sequence[str], options: Options) -> list
     for system in parallel.values():
         system.prepare()
     if parallel:
-        from tautochrone.replay.tile.progress import run_in_threads
+        from tautochrone.tile.simulation import run_in_threads
 
         found = run_in_threads(lambda name: parallel[name].run(trace, options), list(parallel))
         done = dict(zip(parallel, found, strict=True))

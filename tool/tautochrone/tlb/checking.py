@@ -3,8 +3,6 @@
 The planner searches; this only looks. So it finds what a wrong planner or an edited plan has.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

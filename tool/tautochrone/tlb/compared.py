@@ -7,14 +7,12 @@ deadline of each job. A job that the end of the run finds unfinished takes and r
 it has by then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.tlb.tile.entry_bound import STRETCH_CYCLES
-from tautochrone.tlb.tile.records import Job
+from tautochrone.tlb.tile.simulation import Job
 
 COST, BOUND, DEADLINE = "cost_cycles", "bound_cycles", "period_cycles"
 FIGURES = COST, BOUND, DEADLINE  # a job above its own cost also makes others late

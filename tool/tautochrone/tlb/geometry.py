@@ -119,7 +119,7 @@ def known_geometry(name: str) -> Geometry:
 
 
 def geometry_of(name_or_file: str) -> Geometry:
-    """Return a known geometry, or that of a file if the name has a dot or a slash."""
+    """Return a known geometry, or a file's if the name has a dot or a slash."""
     if "/" in name_or_file or "." in name_or_file:
         return read_geometry(Path(name_or_file))
     return known_geometry(name_or_file)

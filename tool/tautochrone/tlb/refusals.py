@@ -1,13 +1,10 @@
 """What `tau tlb run` refuses before it simulates: other TLBs, tasks or addresses, and periods that
 leave no time for tasks."""
 
-from __future__ import annotations
-
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import tile_format
 from tautochrone.tlb.partition import Partition
-from tautochrone.tlb.planning.demand import demands_of
-from tautochrone.tlb.planning.unfulfilled import unfulfilled
+from tautochrone.tlb.planning.demand import demands_of, unfulfilled
 from tautochrone.tlb.response import EntryCycles
 from tautochrone.tlb.tasks import AddressRange, TaskSet
 from tautochrone.tlb.tile.shape import Shape

@@ -3,8 +3,6 @@
 docs/spec/tlb_color.md, [CLR-28] ... [CLR-32], has the formula and its conditions.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -151,7 +149,7 @@ class _Analysis:
         self.higher, self.lower = tasks[:number], tasks[number + 1 :]
         self.evicted = _count(self.task.entries, full)
         self.kernel_evicted = _count(machine.kernel, full)
-        # If the kernel has entries beside the task's, each of its runs evicts, not only tasks'.
+        # If the kernel shares a set with the task, each of its runs evicts, not only tasks'.
         beside = full & {place for place, count in self.task.entries.items() if count}
         self.is_kernel_beside = any(machine.kernel.get(place) for place in beside)
         everyone = self.task.entries, machine.kernel, *(each.entries for each in self.higher)

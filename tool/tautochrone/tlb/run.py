@@ -1,18 +1,16 @@
 """What `tau tlb run` does: tasks of a file on the simulated tile, in the places of a partition."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import lcm
 from typing import Any
 
+from tautochrone import unseen
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import tile_format
 from tautochrone.targets.build import BuildError
 from tautochrone.targets.libraries import Libraries
-from tautochrone import unseen
 from tautochrone.tlb.compared import Exceeded, exceeded
 from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import (
@@ -24,25 +22,21 @@ from tautochrone.tlb.partition import (
     UNCOLORED,
     Partition,
     Principal,
+    Run,
 )
 from tautochrone.tlb.refusals import check_periods
 from tautochrone.tlb.response import EntryCycles, Response, responses_in, timings_of
 from tautochrone.tlb.tasks import KERNEL, Task, TaskSet
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.entry_bound import entry_cycles
-from tautochrone.tlb.tile.faults import told
-from tautochrone.tlb.tile.records import TLBS, Job, Records
 from tautochrone.tlb.tile.shape import Shape
-from tautochrone.tlb.tile.simulation import WARM_UP_CYCLES_MAX, simulated
+from tautochrone.tlb.tile.simulation import TLBS, WARM_UP_CYCLES_MAX, Job, Records, simulated, told
 from tautochrone.tlb.tile.system import (
     ARGUMENTS_MAX,
     HEAP_WINDOW_PAGES_MAX,
     PAGE_BYTES,
     TASKS_MAX,
-    Extent,
     Extras,
-    Heap,
-    Place,
     System,
     TileTask,
 )
@@ -213,9 +207,10 @@ def system_of(tasks: TaskSet, partition: Partition, choice: Choice) -> System:
         if task.name not in principals:
             raise TauError(f"the plan has no principal {task.name}", "plan these tasks again")
         place = _place(principals[task.name], partition.geometry)
-        if choice.is_heap_shared and number > 0 and place.heap is not None:
-            place = replace(place, heap=None, heap_of=0)
-        made.append(_task(tasks, task, place))
+        is_user = choice.is_heap_shared and number > 0 and bool(place.runs_of(HEAP))
+        made.append(_task(tasks, task, place.without_heap() if is_user else place))
+        if is_user:
+            made[-1] = replace(made[-1], heap_of=0)
     if choice.is_heap_shared:
         made = _with_one_heap(made, principals, partition.geometry)
     _check_heap_windows(made)
@@ -236,15 +231,21 @@ def _with_one_heap(
     made: list[TileTask], principals: dict[str, Principal], geometry: Geometry
 ) -> list[TileTask]:
     """The first task's heap grows by what the others would have had."""
-    heap = made[0].place.heap
-    if heap is None:
+    first = made[0].place
+    if not first.runs_of(HEAP):
         raise TauError(f"{made[0].name} has no heap that others could share", "give it heap_bytes")
-    pages = sum(principals[task.name].bytes_of(HEAP) for task in made) // PAGE_BYTES
-    size_bytes = PAGE_BYTES << pages.bit_length()
+    size_bytes = sum(principals[task.name].bytes_of(HEAP) for task in made)
+    window_bytes = PAGE_BYTES << (size_bytes // PAGE_BYTES).bit_length()
     end = max(each.window_start + each.window_bytes for each in principals.values())
-    window = Extent(-(-end // size_bytes) * size_bytes, size_bytes)
-    shared = replace(heap, window=window, pages=pages, owned=_all_sets(geometry), mode=ISOLATED)
-    return [replace(made[0], place=replace(made[0].place, heap=shared)), *made[1:]]
+    start = -(-end // window_bytes) * window_bytes
+    shared = replace(
+        first.with_runs([Run(HEAP, start, size_bytes)]),
+        window_start=start,
+        heap_window_bytes=window_bytes,
+        sets=_all_sets(geometry),
+        mode=ISOLATED,
+    )
+    return [replace(made[0], place=shared), *made[1:]]
 
 
 def _own(partition: Partition, tasks: TaskSet) -> Iterable[Principal]:
@@ -252,11 +253,11 @@ def _own(partition: Partition, tasks: TaskSet) -> Iterable[Principal]:
     return (each for each in partition.principals if each.name in names)
 
 
-def _all_sets(geometry: Geometry) -> tuple[int, ...]:
-    return tuple((1 << array.sets) - 1 for array in geometry.arrays)
+def _all_sets(geometry: Geometry) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(range(array.sets)) for array in geometry.arrays)
 
 
-def _task(tasks: TaskSet, task: Task, place: Place) -> TileTask:
+def _task(tasks: TaskSet, task: Task, place: Principal) -> TileTask:
     where = f"task[{tasks.tasks.index(task)}]"
     if task.program is None:
         raise tasks.fail(where, f"{task.name} has no program to run", "give it `program`")
@@ -273,45 +274,38 @@ def _task(tasks: TaskSet, task: Task, place: Place) -> TileTask:
     except BuildError as error:
         raise tasks.fail(f"{where}.libraries", error.message, error.next_step) from error
     return TileTask(
-        *(task.name, task.period_cycles, task.phase_cycles, task.program, task.arguments, place),
+        task.name,
+        task.period_cycles,
+        task.phase_cycles,
+        task.program,
+        task.arguments,
+        place,
         Extras(task.sources, task.flags, libraries, folder),
     )
 
 
-def _place(principal: Principal, geometry: Geometry) -> Place:
-    pages = principal.bytes_of(HEAP) // PAGE_BYTES
-    heap = None
-    if pages:
-        is_colored = principal.mode != UNCOLORED
-        owned = tuple(sum(1 << each for each in sets) for sets in principal.sets)
-        heap = Heap(
-            Extent(principal.window_start, principal.heap_window_bytes),
-            pages,
-            owned if is_colored else _all_sets(geometry),
-            principal.mode if is_colored else ISOLATED,
-            principal.taken,
-        )
-    code, data, stack = (_extent(principal, part) for part in (CODE, GLOBALS, STACK))
-    return Place(code, data, stack, heap)
-
-
-def _extent(principal: Principal, part: str) -> Extent:
-    runs = principal.runs_of(part)
-    if not runs:
-        raise TauError(f"{principal.name} has no {part}", f"give it {part}_bytes of a page or more")
-    if len(runs) > 1:
-        raise TauError(
-            f"{part} of {principal.name}: the plan has {len(runs)} runs, but the tile's linker"
-            " script takes one",
-            f"set {part}_run_bytes = {principal.bytes_of(part)} in the tasks, and plan again",
-        )
-    return Extent(runs[0].start, runs[0].size_bytes)
+def _place(principal: Principal, geometry: Geometry) -> Principal:
+    """A principal's pages, with all sets if it owns none. Raises TauError if it lacks a part."""
+    for part in (CODE, GLOBALS, STACK):
+        runs = principal.runs_of(part)
+        if not runs:
+            raise TauError(
+                f"{principal.name} has no {part}", f"give it {part}_bytes of a page or more"
+            )
+        if len(runs) > 1:
+            raise TauError(
+                f"{part} of {principal.name}: the plan has {len(runs)} runs, but the tile's linker"
+                " script takes one",
+                f"set {part}_run_bytes = {principal.bytes_of(part)} in the tasks, and plan again",
+            )
+    if principal.mode == UNCOLORED:
+        return replace(principal, mode=ISOLATED, sets=_all_sets(geometry))
+    return principal
 
 
 def _check_heap_windows(tasks: Iterable[TileTask]) -> None:
     for task in tasks:
-        heap = task.place.heap
-        pages = heap.window.size_bytes // PAGE_BYTES if heap else 0
+        pages = task.place.heap_window_bytes // PAGE_BYTES
         if pages > HEAP_WINDOW_PAGES_MAX:
             raise TauError(
                 f"the heap of {task.name} has a window of {pages:,} pages; the tile's tasks have"

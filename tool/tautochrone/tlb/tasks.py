@@ -4,8 +4,6 @@ docs/spec/tasks.md defines the file. A message names the line. What needs the ge
 recording is checked by the planner.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path

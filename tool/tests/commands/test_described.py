@@ -13,7 +13,7 @@ from tautochrone.commands.check import check_file
 from tautochrone.errors import EXIT_FAILED, TauError
 from tautochrone.plan.file import Plan, plan_text, without_heap
 from tautochrone.tlb.geometry import known_geometry, read_geometry
-from tautochrone.tlb.planner import plan_partition
+from tautochrone.tlb.planning.planner import plan_partition
 from tool.tests.tlb.task_files import HEAD, KERNEL, task, task_set
 from tool.tests.tlb.test_geometry import GOOD as GEOMETRY
 

@@ -1,7 +1,5 @@
 """`tau compose` from the command line: link, plan, build, run, check, and what they refuse."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tautochrone.compose import code, making, planning
 from tautochrone.compose.description import read_description
 from tautochrone.errors import TauError
@@ -39,7 +38,7 @@ def document(*words: str | Path, code: int = 0) -> dict[str, Any]:
 
 @pytest.fixture
 def system(tmp_path: Path) -> Path:
-    """The description of a small system beside its source, to be changed."""
+    """The description of a small system next to its source, to be changed."""
     for path in (HERE / "programs").iterdir():
         shutil.copy(path, tmp_path)
     return tmp_path / "system.toml"

@@ -1,7 +1,5 @@
 """Bad input of system.toml: the line, the cause, and nothing else happens."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 
@@ -15,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "kernel/systems/jpeg/system.toml"
 SEED = 11
 
-# What is replaced in the example, by what, and what the message says.
+# Old text of the example, new text, message.
 WRONG = [
     ('format = "tautochrone system"', "", ": format is missing"),
     ('format = "tautochrone system"', 'format = "plan"', ":3: format is 'plan', expected one of"),

@@ -4,8 +4,6 @@ Short-lived applications, programs without marks, and several tiles are among th
 that does not find its leak never says that all is well.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+
 from tautochrone.commands.compose import check
 from tautochrone.compose.leaks import LEAKS
 from tautochrone.errors import EXIT_FAILED, EXIT_LIMIT_EXCEEDED, TauError
@@ -99,7 +98,7 @@ QUICK = [("short", "tlb"), ("without marks", "kernel-path"), ("behind the loader
 
 
 def system_of(case: Case, folder: Path) -> Path:
-    """The file of a case, beside its source."""
+    """The file of a case, next to its source."""
     if case.path is not None:
         return case.path
     (folder / "worker.c").write_text(WORKER, encoding="utf-8")

@@ -1,15 +1,14 @@
-"""`tau compose check` on its examples: no cycle moves beside neighbors, and each leak is found.
+"""`tau compose check` on its examples: no cycle moves with neighbors, and each leak is found.
 
 `make check` has the decoder in kernel/tests/tile/test_composability.py, and leaks of small systems
 in test_leaks.py, test_compose_commands.py and kernel/tests/tile.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import pytest
+
 from testing.command import tau
 
 pytestmark = pytest.mark.slow

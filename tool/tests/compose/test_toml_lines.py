@@ -1,7 +1,5 @@
 """The lines that messages name: those of headers and keys, else of the nearest thing around."""
 
-from __future__ import annotations
-
 import pytest
 
 from tautochrone.files.toml_lines import line_of, lines_of

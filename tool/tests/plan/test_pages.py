@@ -27,7 +27,7 @@ from tautochrone.replay.paging import page_replay
 from tautochrone.replay.run import entries_of
 from tautochrone.replay.system import Options
 from tautochrone.replay.systems import system_named
-from tautochrone.replay.tile import tile
+from tautochrone.replay import tile
 from testing import command
 from testing.paging_reference import FIRST, PAGE, Reference, control_bytes, events_with_touches
 from testing.random_trace import FREE, MALLOC, Event, write_events

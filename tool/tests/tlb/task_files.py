@@ -1,7 +1,5 @@
 """Files of tasks for tests, and a partition as the golden model has it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from model.tlb_color import ownership as model

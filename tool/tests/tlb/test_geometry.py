@@ -1,7 +1,5 @@
 """Geometries of TLBs: the known ones, and each way in which one can be wrong."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,14 +8,7 @@ import pytest
 from model.tlb import XOR, Level
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.tlb.geometry import (
-    CODE,
-    DATA,
-    DIRECTORY,
-    Geometry,
-    geometry_of,
-    known_geometry,
-    known_names,
-    read_geometry,
+    CODE, DATA, DIRECTORY, Geometry, geometry_of, known_geometry, known_names, read_geometry
 )
 
 GOOD = """\
@@ -47,7 +38,7 @@ array = "first"
 rows = ["0x4", "0x8"]
 """
 
-# What is replaced in GOOD, by what, and what the message says.
+# Old text of GOOD, new text, message.
 WRONG = [
     ("version = 1\n", "", ": version is missing"),
     ('format = "tautochrone geometry"\n', "", ": format is missing"),

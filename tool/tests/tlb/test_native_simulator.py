@@ -3,8 +3,6 @@
 Method: the C files are compiled with their asserts and with traps for what C leaves undefined.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
@@ -20,15 +18,9 @@ from model.tlb_color import simulator as naive
 from tautochrone.declarations import Library
 from tautochrone.errors import TauError
 from tautochrone.tlb.geometry import (
-    CODE,
-    DATA,
-    DIRECTORY,
-    Array,
-    Geometry,
-    Structure,
-    known_geometry,
+    CODE, DATA, DIRECTORY, Array, Geometry, Structure, known_geometry
 )
-from tautochrone.tlb.simulate.simulator import POLICIES, Simulator
+from tautochrone.tlb.simulate import POLICIES, Simulator
 
 ROOT = Path(__file__).resolve().parents[3]
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))

@@ -1,8 +1,6 @@
 """[bounds] of a plan of tasks: R of each task, as `tau tlb run` has it, and as `tau check` computes
 it again."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The planner: what it finds against the golden model, and each reason for which a task has no
 place."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from itertools import combinations
@@ -17,31 +15,16 @@ from tautochrone.facts import tile_format
 from tautochrone.facts import trace_format as form
 from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.geometry import (
-    CODE,
-    DATA,
-    DIRECTORY,
-    Array,
-    Geometry,
-    Structure,
-    known_geometry,
-    known_names,
+    CODE, DATA, DIRECTORY, Array, Geometry, Structure, known_geometry, known_names
 )
 from tautochrone.tlb.partition import GLOBALS, HEAP, PARTS, STACK, UNCOLORED, Partition, role_of
-from tautochrone.tlb.planner import Planned, plan_partition, refuse_misfits
-from tautochrone.tlb.planning.demand import demands_of
-from tautochrone.tlb.planning.page_range import PageRange
+from tautochrone.tlb.planning.demand import Call, RunHeap, demands_of
 from tautochrone.tlb.planning.placement import runs_in
-from tautochrone.tlb.planning.run_heap import Call, RunHeap
-from tautochrone.tlb.planning.shares import divide
+from tautochrone.tlb.planning.planner import Planned, plan_partition, refuse_misfits
+from tautochrone.tlb.planning.shares import PageRange, divide
 from tautochrone.trace.file import TraceWriter
 from tool.tests.tlb.task_files import (
-    KERNEL,
-    PAGE,
-    model_geometry,
-    model_partition,
-    pages_of,
-    task,
-    task_set,
+    KERNEL, PAGE, model_geometry, model_partition, pages_of, task, task_set
 )
 
 TILE = ("tile-16x4", "tile-16x4-128x4", "tile-16x4-128x4-xor")

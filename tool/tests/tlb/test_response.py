@@ -1,7 +1,5 @@
 """Bounds of misses and response times: never below what a simulation of every cycle shows."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import random
@@ -16,15 +14,9 @@ import pytest
 from model.tlb_color import response as naive
 from tautochrone.errors import TauError
 from tautochrone.tlb.geometry import known_geometry
-from tautochrone.tlb.planner import plan_partition
+from tautochrone.tlb.planning.planner import plan_partition
 from tautochrone.tlb.response import (
-    EntryCycles,
-    Machine,
-    PeriodicTask,
-    Response,
-    responses,
-    responses_in,
-    timings_of,
+    EntryCycles, Machine, PeriodicTask, Response, responses, responses_in, timings_of
 )
 from tautochrone.tlb.tasks import read_tasks
 from tool.tests.tlb.task_files import ON_TILE

@@ -1,15 +1,9 @@
 """`tau tlb run`: tasks of a file on the tile, in the places that the planner finds."""
 
-from __future__ import annotations
-
 import json
-import os
 import random
 import re
-import signal
 import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +15,7 @@ from tautochrone.errors import EXIT_FAILED, EXIT_LIMIT_EXCEEDED, EXIT_USAGE
 from tautochrone.facts import trace_format as form
 from tautochrone.plan.file import load_any_plan
 from tautochrone.tlb.geometry import known_geometry
-from tautochrone.tlb.planning.demand import demands_of
-from tautochrone.tlb.planning.run_heap import Call
-from tautochrone.tlb.planning.unfulfilled import unfulfilled
+from tautochrone.tlb.planning.demand import Call, demands_of, unfulfilled
 from tautochrone.tlb.tasks import read_tasks
 from tautochrone.tlb.tile.shape import PAGE_BITS, parsed, shape_of
 from tautochrone.tlb.tile.system import PAGE_BYTES
@@ -32,7 +24,6 @@ from tool.tests.tlb.task_files import ON_TILE
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = ROOT / "kernel/systems/tasks"
-TIMEOUT_SECONDS = 300
 TASK = """\
 [[task]]
 name = "t{number}"
@@ -222,43 +213,6 @@ def test_the_index_is_that_of_the_unit(name: str) -> None:
     structure = shape.geometry().structures[0]
     for page in (0, (1 << PAGE_BITS) - 1, *(chance.randrange(1 << PAGE_BITS) for _ in range(500))):
         assert structure.index(page) == level.set_of(page)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_simulator_is_left_behind(tmp_path: Path, number: signal.Signals) -> None:
-    """Interrupted, ended or killed: a long run would go on for hours."""
-    (tmp_path / "tasks.toml").write_text(ON_TILE + task(1))
-    words = ["tlb", "run", "tasks.toml", "--on", "16x4", "--cycles", "2000000000"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "tautochrone", *words], cwd=tmp_path, stderr=subprocess.PIPE
-    ) as command:
-        deadline = time.monotonic() + TIMEOUT_SECONDS
-        while not (found := simulators_of(command.pid)):
-            assert command.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
-        os.kill(command.pid, number)
-        _, said = command.communicate(timeout=TIMEOUT_SECONDS)
-    assert command.returncode != 0 and b"Traceback" not in said
-    time.sleep(1)
-    still = [each for each in found if stat_of(each)[1:2] not in ([], ["Z"])]
-    for process in still:
-        os.kill(process, signal.SIGKILL)
-    assert not still, "the simulator goes on"
-
-
-def simulators_of(command: int) -> list[int]:
-    """The simulators that a process has started."""
-    there = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return [each for each in there if stat_of(each)[:3:2] == ["tau_sim", str(command)]]
-
-
-def stat_of(process: int) -> list[str]:
-    """What /proc says of it: its name, its state, its parent, ...; nothing if it is gone."""
-    try:
-        name, _, others = Path(f"/proc/{process}/stat").read_text().rpartition(")")
-    except OSError:
-        return []
-    return [name.partition("(")[2], *others.split()]
 
 
 def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 Method: small programs on the simulated tile, in this process; the command's own part is its status.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,12 @@ import pytest
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.tlb.compared import BOUND, COST, DEADLINE, Exceeded, exceeded, refuse
 from tautochrone.tlb.partition import CODE
-from tautochrone.tlb.planner import plan_partition
+from tautochrone.tlb.planning.planner import plan_partition
 from tautochrone.tlb.run import Choice, run, show
 from tautochrone.tlb.tasks import read_tasks
 from tautochrone.tlb.tile.entry_bound import STRETCH_CYCLES
-from tautochrone.tlb.tile.records import Job
 from tautochrone.tlb.tile.shape import parsed
-from tautochrone.tlb.tile.simulation import builder
+from tautochrone.tlb.tile.simulation import Job, builder
 from tool.tests.tlb.task_files import ON_TILE
 
 TASK = """\

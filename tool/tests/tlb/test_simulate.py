@@ -1,11 +1,8 @@
 """`tau tlb simulate`: no eviction crosses tasks that own their sets, and some do without."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,18 +12,12 @@ import pytest
 from model.tlb_color import ownership
 from tautochrone.errors import EXIT_FAILED, EXIT_USAGE, TauError
 from tautochrone.tlb.geometry import (
-    DATA,
-    DIRECTORY,
-    Array,
-    Geometry,
-    Structure,
-    known_geometry,
-    known_names,
+    DATA, DIRECTORY, Array, Geometry, Structure, known_geometry, known_names
 )
-from tautochrone.tlb.simulate.shape import geometry_or_shape
-from tautochrone.tlb.simulate.evictions import simulate
-from tautochrone.tlb.simulate.simulator import POLICIES, Simulator
-from tautochrone.tlb.simulate.workload import Accesses, accesses_of, pages_of_tasks
+from tautochrone.tlb.simulate import (
+    POLICIES, Accesses, Simulator, accesses_of, geometry_or_shape, pages_of_tasks, simulate
+)
+from testing.command import tau
 
 SEED = 1
 ACCESSES = 150_000
@@ -155,8 +146,7 @@ def test_safe_ways_are_safe_and_one_more_is_not(policy: str, ways: int) -> None:
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     """Run `tau tlb simulate WORDS…`."""
-    command = [sys.executable, "-m", "tautochrone", "tlb", "simulate", *words]
-    return subprocess.run(command, capture_output=True, text=True)
+    return tau("tlb", "simulate", *words)
 
 
 def test_the_document() -> None:

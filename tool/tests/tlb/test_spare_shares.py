@@ -3,19 +3,15 @@
 Method: tasks whose pages are more than one set holds, on small geometries; the planner alone.
 """
 
-from __future__ import annotations
-
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tautochrone.tlb.geometry import known_geometry
-from tautochrone.tlb.planner import Planned, plan_partition
-from tautochrone.tlb.planning.price import crowded_entries, price, told
+from tautochrone.tlb.planning.planner import Planned, crowded_entries, plan_partition, price, told
 from tautochrone.tlb.tile.shape import geometry_or_shape, parsed
+from testing.command import tau_done
 from tool.tests.tlb.task_files import KERNEL, PAGE, task, task_set
 
 ISOLATED = 'mode = "isolated"'
@@ -112,9 +108,7 @@ def test_the_command_plans_a_shape_with_a_policy(tmp_path: Path) -> None:
     """The result has the price, and what was not looked at; the plan is one that reads back."""
     task_set(tmp_path, task("a"))
     words = ["plan", "tasks.toml", "--geometry", "4x2:xor", "--policy", "plru", "-o", "plan.toml"]
-    command = [sys.executable, "-m", "tautochrone", "tlb", *words, "--json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    done = tau_done("tlb", *words, "--json", cwd=tmp_path)
     document = json.loads(done.stdout)
     assert document["price"]["colored"]["crowded_entries"] == 0
     assert any("tau tlb run" in each for each in document["not_looked_at"])

@@ -1,7 +1,5 @@
 """Bad input of tasks.toml: the line, the cause, and nothing else happens."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path
@@ -48,7 +46,7 @@ mode = "isolated"
 sets = [{ array = "data", count = 2, first = 4 }]
 """
 
-# What is replaced in GOOD, by what, and what the message says.
+# Old text of GOOD, new text, message.
 WRONG = [
     ('format = "tautochrone tasks"\n', "", ": format is missing"),
     ("tautochrone tasks", "tautochrone plan", ":1: format is 'tautochrone plan', expected one of"),

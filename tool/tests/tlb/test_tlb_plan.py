@@ -1,11 +1,8 @@
 """`tau tlb plan` from the command line: the plan, its header in the core, its linker scripts, and
 what it refuses."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +14,15 @@ from tautochrone.facts import geometry_format
 from tautochrone.plan.file import load_any_plan, load_plan, plan_text, without_heap
 from tautochrone.tlb.geometry import known_geometry
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, UNCOLORED
-from tautochrone.tlb.planner import plan_partition
+from tautochrone.tlb.planning.planner import plan_partition
+from testing.command import tau
 from testing.random_trace import MALLOC, write_events
 from tool.tests.tlb.task_files import HEAD, KERNEL, PAGE, task, task_set
 from tool.tests.tlb.test_geometry import GOOD as OWN_GEOMETRY
 
 ROOT = Path(__file__).resolve().parents[3]
-TAU = [sys.executable, "-m", "tautochrone"]
 SECONDS_MAX = 300
 THREE = KERNEL + task("control") + task("sensor-2") + task("logger", "heap_bytes = 40000")
-
-
-def tau(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [*TAU, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX)
 
 
 @pytest.fixture
@@ -48,7 +40,7 @@ def document(*words: str | Path) -> dict[str, Any]:
 
 
 def test_the_json_has_everything(tasks: Path) -> None:
-    """What the issue asks for, and the same in the plan file."""
+    """Every field, and the same in the plan file."""
     plan = tasks.with_name("plan.toml")
     found = document("tlb", "plan", tasks, "--geometry", "tile-16x4", "-o", plan)
     assert (found["version"], found["command"]) == (1, "tlb plan")
@@ -198,7 +190,7 @@ def test_commands_that_need_a_heap_refuse_the_plan(tmp_path: Path) -> None:
     assert caught.value.next_step
 
 
-# What is replaced in a plan, by what, and what the message says.
+# Old text of a plan, new text, message.
 DAMAGED = [
     ('mode = "no-miss"', 'mode = "safe"', "tlb.principals[0].mode is 'safe', expected one of"),
     ("safe_ways = 4", "safe_ways = 3", "geometry_sha256 is not that of its arrays"),

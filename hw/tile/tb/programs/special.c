@@ -122,7 +122,7 @@ static void start(uint32_t dma_page, uint32_t source, uint32_t destination, uint
     registers[TAU_TILE_DMA_PAGE_WORDS / 4] = words;
 }
 
-// Cycles until a channel's words are gone, with and without another one beside it.
+// Cycles until a channel's words are gone, with and without another one at the same time.
 static uint32_t transfer(uint32_t neighbor_words) {
     meet();
     start(OTHER_DMA_PAGE, 0, 0, neighbor_words);

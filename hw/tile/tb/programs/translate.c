@@ -1,4 +1,4 @@
-// Does what the host says, one thing a command, and tells what came of it: writes of table memories
+// Carries out the host's commands and reports each result: writes of table memories
 // 2 and 0 and of the unit's registers, and accesses to the window, which may fault. All pages have
 // the unit's smallest size. test_translation.py compares with the models of the units. Each frame
 // says its number to loads (word 0) and to calls (from CODE_WORD on); stores go to word 1.

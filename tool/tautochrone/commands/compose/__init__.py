@@ -1,7 +1,5 @@
 """`tau compose`: applications that share a tile and do not disturb each other by one cycle."""
 
-from __future__ import annotations
-
 import click
 
 from tautochrone.commands.compose import build, check, link, plan, run

@@ -1,7 +1,5 @@
 """`tau compose build`: links and fits a system, or says which line does not fit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """`tau compose check`: a system alone and beside random neighbors, cycle by cycle."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

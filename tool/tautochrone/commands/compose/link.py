@@ -1,7 +1,5 @@
 """`tau compose link`: links sources into an application for the tile."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

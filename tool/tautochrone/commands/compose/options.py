@@ -1,7 +1,5 @@
 """Options that several verbs of `tau compose` take."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

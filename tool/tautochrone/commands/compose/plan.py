@@ -1,7 +1,5 @@
 """`tau compose plan`: table entries and bytes of an executable, and its reservation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """`tau tlb`: TLB sets of their own for tasks. Each verb is a file here."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`tau tlb discover`: finds this processor's TLBs by timing, and writes their geometry."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """Options that several verbs of `tau tlb` take."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

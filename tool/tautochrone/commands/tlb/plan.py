@@ -18,7 +18,7 @@ from tautochrone.files.paths import OutputPath
 
 if TYPE_CHECKING:
     from tautochrone.tlb.partition import Partition
-    from tautochrone.tlb.planner import Planned
+    from tautochrone.tlb.planning.planner import Planned
 
 
 @click.command()
@@ -115,8 +115,8 @@ def command(
     from tautochrone.files import output_file
     from tautochrone.plan import bounds, responses
     from tautochrone.plan.sections import TLB
-    from tautochrone.tlb.planner import plan_partition, refuse_misfits
-    from tautochrone.tlb.program_script import program_script
+    from tautochrone.tlb.linker_scripts import program_script
+    from tautochrone.tlb.planning.planner import plan_partition, refuse_misfits
     from tautochrone.tlb.tasks import read_tasks
     from tautochrone.tlb.tile.shape import geometry_or_shape
 
@@ -150,9 +150,9 @@ def command(
 
 def _told(planned: Planned, sections: Mapping[str, Any], is_uncolored: bool) -> list[str]:
     """The lines for people."""
-    from tautochrone.plan.sections import section_named
     from tautochrone import unseen
-    from tautochrone.tlb.planning.price import price, told
+    from tautochrone.plan.sections import section_named
+    from tautochrone.tlb.planning.planner import price, told
 
     lines = list(chain(*(section_named(name).told(sections[name]) for name in sections)))
     if not is_uncolored:
@@ -164,9 +164,9 @@ def _told(planned: Planned, sections: Mapping[str, Any], is_uncolored: bool) -> 
 
 def _document(tasks: Path, planned: Planned, sections: Mapping[str, Any]) -> dict[str, Any]:
     """The document for --json."""
+    from tautochrone import unseen
     from tautochrone.plan import bounds
     from tautochrone.plan.sections import TLB, section_named
-    from tautochrone import unseen
 
     facts = section_named(TLB).document(planned.partition)
     found = {"tasks": str(tasks), **facts, **planned.document()}
@@ -216,7 +216,7 @@ def _scripts(
 ) -> list[Path]:
     """Write a linker script of each principal to the folder; the paths, none without a folder."""
     from tautochrone.files import output_file
-    from tautochrone.tlb.linker_script import linker_script
+    from tautochrone.tlb.linker_scripts import linker_script
 
     if folder is None:
         return []

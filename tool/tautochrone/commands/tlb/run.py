@@ -1,7 +1,5 @@
 """`tau tlb run`: tasks on the simulated tile; misses, cycles and response of each job."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
@@ -120,7 +118,7 @@ def command(
     from tautochrone.plan.file import load_any_plan
     from tautochrone.plan.sections import TLB
     from tautochrone.tlb.compared import refuse
-    from tautochrone.tlb.planner import plan_partition, refuse_misfits
+    from tautochrone.tlb.planning.planner import plan_partition, refuse_misfits
     from tautochrone.tlb.refusals import check_plan, check_window
     from tautochrone.tlb.run import Choice, run, show
     from tautochrone.tlb.tasks import read_tasks

@@ -1,7 +1,5 @@
 """`tau tlb simulate`: evictions by whom, for any geometry and replacement policy."""
 
-from __future__ import annotations
-
 import click
 
 from tautochrone.commands.tlb.options import JSON
@@ -72,14 +70,13 @@ def command(
     pages at random. With --uncolored the tasks have as many pages, but the lowest of equally
     aligned windows. For tasks and programs of your own, see `tau tlb run`.
     """
-    from tautochrone.tlb.simulate import evictions
-    from tautochrone.tlb.simulate.shape import geometry_or_shape
+    from tautochrone.tlb.simulate import geometry_or_shape, show, simulate
 
     facts = geometry_or_shape(geometry)
-    found = evictions.simulate(facts, policy, tasks, accesses, seed, not uncolored)
+    found = simulate(facts, policy, tasks, accesses, seed, not uncolored)
     for name in found["uncolorable_arrays"]:
         output.note(
             f"{name} has one set, so it is uncolorable: its evictions are not counted",
         )
-    output.emit(as_json, "tlb simulate", found, lambda: evictions.show(found))
+    output.emit(as_json, "tlb simulate", found, lambda: show(found))
     return EXIT_DONE

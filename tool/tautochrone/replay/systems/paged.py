@@ -33,7 +33,7 @@ from tautochrone.targets.heaps import heaps
 
 if TYPE_CHECKING:
     from tautochrone.replay.paging import PageCalls, PageReplay
-    from tautochrone.replay.tile.tile import TileReplay
+    from tautochrone.replay.tile import TileReplay
 
 ALWAYS_SHOWN = ("malloc", "free", "fault")
 FOLLOWS = frozenset({"heap_bytes", "check_level", "skip_misuse", "frames", "touch_all"})

@@ -30,15 +30,15 @@ from tautochrone.replay.systems.paged import (
     refuse_layout,
     space_of,
 )
-from tautochrone.replay.tile.units import PAIRS, PREFIX, Pair, parsed
+from tautochrone.tile.systems import PAIRS, PREFIX, Pair, parsed
 
 if TYPE_CHECKING:
-    from tautochrone.replay.tile.tile import TileAccesses, TileCalls
+    from tautochrone.replay.tile import TileAccesses, TileCalls
 
 
 @dataclass(frozen=True)
 class Tile(System):
-    """A heap on the tile (replay/tile/tile.py); its name has the unit and the configuration."""
+    """A heap on the tile (replay/tile.py); its name has the unit and the configuration."""
 
     name: str
     role: str
@@ -48,12 +48,12 @@ class Tile(System):
     targets: ClassVar[tuple[str, ...]] = ("tile",)
 
     def accept(self, options: Options, trace: Path) -> None:
-        """Raise TauError (usage) for a layout other than that of 32-bit code."""
+        """Raise TauError (usage) for a layout of other than 32-bit code."""
         refuse_layout(self.name, options)
 
     def prepare(self) -> None:
         """Build the simulator, which takes half a minute."""
-        from tautochrone.replay.tile.program import simulator, tile_system
+        from tautochrone.tile.systems import simulator, tile_system
 
         simulator(tile_system(self.name))
 
@@ -61,7 +61,7 @@ class Tile(System):
         """Replay in the simulator; every number is exact and the same in every run."""
         from dataclasses import replace
 
-        from tautochrone.replay.tile.tile import CYCLES_MAX, tile_replay
+        from tautochrone.replay.tile import CYCLES_MAX, tile_replay
 
         done = tile_replay(
             *(trace, self.name, *space_of(options, self.role), options.paged_check_level),
@@ -81,29 +81,29 @@ class Tile(System):
 
     def _is_bounded(self, check_level: int) -> bool:
         """Whether bounds are known for the processor; checks make other code."""
-        from tautochrone.replay.tile import cycle_bounds
-        from tautochrone.replay.tile.program import tile_system
+        from tautochrone.tile import cycle_bounds
+        from tautochrone.tile.systems import tile_system
 
         return tile_system(self.name).config == cycle_bounds.CONFIG and check_level == 0
 
     def _bound(self, operation: str) -> int | None:
         """The bound of an operation or of an access, in cycles."""
-        from tautochrone.replay.tile.cycle_bounds import tile_bound
-        from tautochrone.replay.tile.program import tile_system
+        from tautochrone.tile.cycle_bounds import tile_bound
+        from tautochrone.tile.systems import tile_system
 
         return tile_bound(tile_system(self.name), operation)
 
     def bounds(self, target: str, build: Build) -> Iterable[tuple[str, str, int | None]]:
         """The bounds in cycles; the target is the tile itself."""
-        from tautochrone.replay.tile.cycle_bounds import tile_bounds
-        from tautochrone.replay.tile.program import tile_system
+        from tautochrone.tile.cycle_bounds import tile_bounds
+        from tautochrone.tile.systems import tile_system
 
         for operation, bound in tile_bounds(tile_system(self.name)).items():
             yield operation, CYCLES, bound
 
     def state(self, build: bool) -> State:
         """Return whether its simulator is built or can be built."""
-        from tautochrone.replay.tile.program import (
+        from tautochrone.tile.systems import (
             BUILD_COMMAND,
             buildable,
             simulator,
@@ -140,7 +140,7 @@ def _operation(
 
 
 def named(name: str) -> Tile | None:
-    """The system for a name with a configuration; None if it is not one of the tile."""
+    """The system for a name with a configuration; None if it is not on the tile."""
     found = parsed(name)
     return None if found is None else Tile(name, _role(found[0]), _about(found[0]))
 

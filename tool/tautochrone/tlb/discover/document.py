@@ -1,17 +1,15 @@
-"""What was found, as JSON, as a table of a geometry, and for people.
+"""The findings, as JSON, as a table of a geometry, and for people.
 
 docs/spec/discover.md, [DISC-24] ... [DISC-27].
 """
 
-from __future__ import annotations
-
 from typing import Any
 
-from tautochrone.facts import geometry_format
 from tautochrone import unseen
+from tautochrone.facts import geometry_format
 from tautochrone.tlb.discover.linear import lowest
-from tautochrone.tlb.discover.processors.oracle import Facts
 from tautochrone.tlb.discover.procedure import Array, Found
+from tautochrone.tlb.discover.processors.oracle import Facts
 from tautochrone.tlb.geometry import DATA, DIRECTORY
 
 NAMES = (("first level",), ("first level", "second level"))

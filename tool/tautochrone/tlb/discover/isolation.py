@@ -3,8 +3,6 @@
 docs/spec/discover.md, [DISC-23].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +10,7 @@ import numpy as np
 from tautochrone.tlb.discover.directories.search import Sharing
 from tautochrone.tlb.discover.meter import Meter, low_mean
 from tautochrone.tlb.discover.processors.oracle import Pages, Unknown, pages_of
-from tautochrone.tlb.discover.victims import Level
+from tautochrone.tlb.discover.ways import Level
 
 TRIES = 8
 ROUNDS, ROUNDS_EXACT = 32, 6  # of the three kinds of passes, one after another

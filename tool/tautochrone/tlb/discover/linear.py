@@ -4,8 +4,6 @@ A vector is an int, its bits the coordinates. The index of a set is linear in th
 two pages are in one set if and only if their difference (exclusive or) is in the *kernel*.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Walks that are repeated until their cost stands still, counted."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -81,7 +79,7 @@ class Scale:
 
     @property
     def enough(self) -> float:
-        """A cost that is clearly that of a fit."""
+        """A cost that is clearly a fit's."""
         return self.fits + 0.1 * (self.conflicts - self.fits)
 
 

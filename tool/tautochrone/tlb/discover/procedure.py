@@ -3,25 +3,18 @@
 It stops where it cannot tell, says why, and keeps what it has found before.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 
-from tautochrone.tlb.discover.capacity import Curve, curve_of, levels_of, measured_again
-from tautochrone.tlb.discover.capacity import Level as LevelSize
-from tautochrone.tlb.discover.checks import Check, checks_of
+from tautochrone.tlb.discover.checks import Check, Counting, check_of, checks_of, is_linear
 from tautochrone.tlb.discover.directories.search import Sharing, sharing_of
-from tautochrone.tlb.discover.find_bits import Counting, check_of, is_linear
-from tautochrone.tlb.discover.groups import groups_of
-from tautochrone.tlb.discover.index import index_of
+from tautochrone.tlb.discover.index import groups_of, index_of
 from tautochrone.tlb.discover.isolation import Isolation, isolation_of
 from tautochrone.tlb.discover.meter import Limit, Meter
 from tautochrone.tlb.discover.processors.oracle import Oracle, Unknown
-from tautochrone.tlb.discover.safe_ways import SafeWays, safe_ways_of
-from tautochrone.tlb.discover.sets import block_of
-from tautochrone.tlb.discover.victims import Level
-from tautochrone.tlb.discover.ways import ways_of
+from tautochrone.tlb.discover.sets import Curve, block_of, curve_of, levels_of, measured_again
+from tautochrone.tlb.discover.sets import Level as LevelSize
+from tautochrone.tlb.discover.ways import Level, SafeWays, safe_ways_of, ways_of
 
 LEVEL_TRIES, DIRECTORY_TRIES = 6, 3
 PAUSE_SECONDS = 0.05
@@ -29,7 +22,7 @@ PAUSE_SECONDS = 0.05
 
 @dataclass
 class Array:
-    """What was found of a level. `unknown`: why there is no index, if there is none."""
+    """A level as found. `unknown`: why there is no index, if there is none."""
 
     size: LevelSize
     level: Level | None = None
@@ -45,7 +38,7 @@ class Array:
 
 @dataclass
 class Found:
-    """What was found of a processor. `unknown`: why there are no levels, if there are none."""
+    """A processor as found. `unknown`: why there are no levels, if there are none."""
 
     curve: Curve | None = None
     arrays: list[Array] = field(default_factory=list)

@@ -1,7 +1,5 @@
 """What `tau tlb discover` does: chooses a processor, and runs the procedure on it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -15,7 +13,7 @@ from tautochrone.tlb.discover.meter import Limit
 from tautochrone.tlb.discover.procedure import discover
 from tautochrone.tlb.discover.processors.simulated import SimulatedProcessor
 from tautochrone.tlb.discover.processors.tile import Tile
-from tautochrone.tlb.simulate.shape import geometry_or_shape
+from tautochrone.tlb.simulate import geometry_or_shape
 from tautochrone.tlb.tile.shape import Shape, parsed
 
 HOST, TILE = "host", "tile:"

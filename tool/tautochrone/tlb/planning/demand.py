@@ -1,18 +1,101 @@
 """What tasks and kernel need: pages of each part, and the calls that their heaps must hold."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+import ctypes
+import mmap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
+from tautochrone import native
 from tautochrone.errors import TauError
+from tautochrone.facts import status_format, trace_format
 from tautochrone.facts import trace_format as form
-from tautochrone.tlb.partition import CODE, GLOBALS, STACK, UNCOLORED
-from tautochrone.tlb.planning.run_heap import Call
+from tautochrone.tlb.partition import (
+    CODE,
+    GLOBALS,
+    HEAP,
+    PARTS,
+    STACK,
+    UNCOLORED,
+    Partition,
+    Principal,
+)
 from tautochrone.tlb.tasks import KERNEL, FixedSets, Kernel, Task, TaskSet
 from tautochrone.trace.ending import Ending, note_ending
 from tautochrone.trace.file import open_trace
+
+LIBRARY_OF_WORD = {4: "libtau_core32.so", 8: "libtau_core64.so"}
+PAGE_BYTES = 4096  # of this machine
+SIZE, POINTER = ctypes.c_size_t, ctypes.c_void_p
+VISITOR = ctypes.CFUNCTYPE(ctypes.c_bool, POINTER, POINTER, SIZE, ctypes.c_bool)
+
+Run = tuple[int, int]  # address and bytes
+
+
+class Call(NamedTuple):
+    """One event of a recording: a slot is an object."""
+
+    operation: int
+    slot: int
+    size_bytes: int
+    alignment: int
+
+
+class RunHeap:
+    """A heap; it is not started if the smallest run is too small for the control block."""
+
+    def __init__(self, runs: Sequence[Run], word_bytes: int) -> None:
+        self._core = native.library(LIBRARY_OF_WORD[word_bytes])
+        sizes = {run: run[1] for run in sorted(runs)}
+        places, total = {}, 0
+        for run, size in sizes.items():
+            places[run] = total
+            total += size + PAGE_BYTES  # never adjacent
+        self._memory = mmap.mmap(-1, total, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        base = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        smallest = min(sizes, key=lambda run: (run[1], run[0]))
+        largest = max(sizes, key=lambda run: (run[1], run[0]))
+        self._heap = self._core.tau_tlsf_init(base + places[smallest], smallest[1], largest[1])
+        self.is_started = bool(self._heap)
+        others = [run for run in sizes if run not in (smallest, largest)]
+        others += [largest] if largest != smallest else []
+        for run in others if self.is_started else ():
+            added = self._core.tau_tlsf_add_pool(self._heap, base + places[run], run[1])
+            assert added == status_format.OK, added
+
+    def largest_object_bytes(self) -> int:
+        """The largest object that fits now; 0 if the heap is not started."""
+        largest = 0
+
+        def visit(_context: object, _payload: object, size_bytes: int, is_free: bool) -> bool:
+            nonlocal largest
+            largest = max(largest, size_bytes if is_free else 0)
+            return True
+
+        if self.is_started:
+            self._core.tau_tlsf_walk(self._heap, VISITOR(visit), None)
+        return largest
+
+    def completes(self, calls: Iterable[Call]) -> bool:
+        """Whether every call succeeds, in this order."""
+        core, heap, objects = self._core, self._heap, dict[int, int | None]()
+        for operation, slot, size_bytes, alignment in calls if self.is_started else ():
+            if operation == trace_format.OP_FREE:
+                core.tau_tlsf_free(heap, objects.pop(slot))
+                continue
+            if operation == trace_format.OP_REALLOC:
+                made = core.tau_tlsf_realloc(heap, objects[slot], size_bytes)
+            elif operation == trace_format.OP_ALIGNED_ALLOC:
+                made = core.tau_tlsf_aligned_alloc(heap, alignment, size_bytes)
+            else:
+                made = core.tau_tlsf_malloc(heap, size_bytes)
+            if not made and size_bytes:
+                return False
+            objects[slot] = made
+        return self.is_started
+
 
 THREADS_SHOWN_MAX = 8  # in a message
 
@@ -41,11 +124,6 @@ class Demand:
     object_bytes: int
     calls: tuple[tuple[Call, ...], ...]
     fixed_sets: tuple[FixedSets, ...]
-
-    @property
-    def is_kernel(self) -> bool:
-        """Whether it is the kernel, not a task."""
-        return self.name == KERNEL
 
     @property
     def pages(self) -> int:
@@ -181,3 +259,50 @@ def _peak_bytes(calls: tuple[Call, ...]) -> int:
             sizes[call.slot] = call.size_bytes
         peak = max(peak, live)
     return peak
+
+
+def unfulfilled(partition: Partition, demands: Sequence[Demand]) -> str:
+    """The first demand that the partition does not meet, in words; empty if it meets all."""
+    return next(_unfulfilled(partition, demands), "")
+
+
+def _unfulfilled(partition: Partition, demands: Sequence[Demand]) -> Iterator[str]:
+    planned = {each.name: each for each in partition.principals}
+    asked = {each.name: each for each in demands}
+    yield from (f"it has no {name}" for name in asked if name not in planned)
+    yield from (f"it also has {name}" for name in planned if name not in asked)
+    is_uncolored = all(each.mode == UNCOLORED for each in partition.principals)
+    for name in asked:
+        found = _wrong_pages(partition, planned[name], asked[name])
+        if not is_uncolored:
+            found = chain(_wrong_sets(partition, planned[name], asked[name]), found)
+        yield from (f"{name} {each}" for each in found)
+
+
+def _wrong_sets(partition: Partition, found: Principal, asked: Demand) -> Iterator[str]:
+    if found.mode != asked.mode:
+        yield f"is {found.mode}, not {asked.mode}"
+    arrays = [array.name for array in partition.geometry.arrays]
+    for each in asked.fixed_sets:
+        owned = found.sets[arrays.index(each.array)] if each.array in arrays else ()
+        first = owned[0] if each.first is None and owned else each.first
+        if len(owned) != each.count or owned[0] != first:
+            yield f"does not have its sets of {each.array}"
+
+
+def _wrong_pages(partition: Partition, found: Principal, asked: Demand) -> Iterator[str]:
+    page_bytes = partition.geometry.page_bytes
+    wanted = {part.name: part.pages * page_bytes for part in asked.parts}
+    wanted[HEAP] = asked.heap_pages * page_bytes
+    for part in PARTS:
+        size, least = found.bytes_of(part), wanted.get(part, 0)
+        # A heap from recordings may need more than their peak.
+        if size < least or (size > least and not (part == HEAP and asked.calls)):
+            yield f"has {size:,} bytes of {part}, not {least:,}"
+    if asked.object_bytes > found.largest_object_bytes:
+        largest = found.largest_object_bytes
+        yield f"has objects up to {largest:,} bytes, not {asked.object_bytes:,}"
+    runs = [(run.start, run.size_bytes) for run in found.runs_of(HEAP)]
+    for calls in asked.calls:
+        if not RunHeap(runs, partition.word_bytes).completes(calls):
+            yield "has a heap in which its recordings do not complete"

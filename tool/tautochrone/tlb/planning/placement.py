@@ -5,8 +5,6 @@ in the upper half, each with unmapped pages around it, where the sets have the f
 principal without a heap has its whole window for them. docs/spec/tlb_color.md has the rules.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +13,9 @@ import numpy as np
 
 from tautochrone.console.output import count
 from tautochrone.tlb.geometry import CODE, DATA
-from tautochrone.tlb.partition import HEAP, NO_MISS, Principal, Run, role_of
-from tautochrone.tlb.planning.demand import Demand, Part
-from tautochrone.tlb.planning.page_range import Bits, PageRange
-from tautochrone.tlb.planning.run_heap import RunHeap
-from tautochrone.tlb.planning.shares import Shares
+from tautochrone.tlb.partition import HEAP, NO_MISS, UNCOLORED, Principal, Run, role_of
+from tautochrone.tlb.planning.demand import Demand, Part, RunHeap
+from tautochrone.tlb.planning.shares import Bits, PageRange, Shares
 
 POSITIONS_MAX = 4  # windows of one size that are tried
 SIZES_MAX = 3  # sizes of windows that are tried after the first one with enough pages
@@ -37,7 +33,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched: pages for a demand with `count` shares from `first` on.
+    """The search: pages for a demand with `count` shares from `first` on.
 
     `used` says which pages lie in windows of others. A window has at most `pages_max` pages.
     """
@@ -297,3 +293,85 @@ def runs_in(places: Sequence[int] | np.ndarray) -> list[tuple[int, int]]:
     starts = np.concatenate(([0], edges))
     lengths = np.diff(np.concatenate((starts, [len(where)])))
     return list(zip(where[starts].tolist(), lengths.tolist(), strict=True))
+
+
+def place_uncolored(search: Search) -> Principal | Refusal:
+    """The lowest free window, heap first; one unmapped page is between two parts."""
+    demand, page_bytes = search.demand, search.pages.geometry.page_bytes
+    heap_pages, largest = _adjacent_heap(search)
+    half = 1 << heap_pages.bit_length() if heap_pages else 0
+    needed = half + sum(part.pages + 1 for part in demand.parts)
+    size = max(1 << (needed - 1).bit_length(), 2)
+    if demand.object_bytes > largest:
+        return Refusal(f"an object of {demand.object_bytes:,} bytes does not fit its heap")
+    free = (
+        np.flatnonzero(~search.used.reshape(-1, size).any(axis=1)).tolist()
+        if size <= search.pages_max
+        else []
+    )
+    if not free:
+        return Refusal("no window of the size that it needs is free")
+    at = start = free[0] * size
+    runs = []
+    if heap_pages:
+        runs.append(Run(HEAP, search.pages.address(at), heap_pages * page_bytes))
+        at += half
+    for part in demand.parts:
+        runs.append(Run(part.name, search.pages.address(at), part.pages * page_bytes))
+        at += part.pages + 1
+    arrays = search.pages.geometry.arrays
+    return Principal(
+        name=demand.name,
+        mode=UNCOLORED,
+        sets=((),) * len(arrays),
+        taken=(0,) * len(arrays),
+        window_start=search.pages.address(start),
+        window_bytes=size * page_bytes,
+        heap_window_bytes=half * page_bytes,
+        runs=tuple(runs),
+        largest_object_bytes=largest,
+    )
+
+
+def _adjacent_heap(search: Search) -> tuple[int, int]:
+    """The pages of the heap, which are adjacent, and its largest object."""
+    demand, pages = search.demand, search.demand.heap_pages
+    while pages:
+        runs = [(0, pages * search.pages.geometry.page_bytes)]
+        heap = RunHeap(runs, search.word_bytes)
+        if not demand.calls or all(
+            RunHeap(runs, search.word_bytes).completes(calls) for calls in demand.calls
+        ):
+            return pages, heap.largest_object_bytes()
+        pages += max(1, pages // GROWTH)
+    return 0, 0
+
+
+def over_capacity(
+    pages: PageRange, shares: Shares, demand: Demand, shares_count: int
+) -> Refusal | None:
+    """Why the demand cannot be without a miss in `shares_count` shares, if it cannot."""
+    if demand.mode != NO_MISS:
+        return None
+    needed = {DATA: demand.heap_pages, CODE: 0}
+    for part in demand.parts:
+        needed[role_of(part.name)] += part.pages
+    for number, array in enumerate(pages.geometry.arrays):
+        if shares.share_of[number] is None:
+            continue
+        roles = {
+            role
+            for role in (DATA, CODE)
+            for each in pages.structures(role)
+            if each.role == role and each.array == number
+        }
+        entries = sum(needed[role] for role in roles)
+        sets = array.sets // shares.count * shares_count
+        if entries > sets * array.safe_ways:
+            which = "all" if shares_count == shares.count else "its"
+            return Refusal(
+                f"its pages take {entries:,} entries of {array.name}, but {which} {sets} sets with"
+                f" {array.safe_ways} safe ways hold {sets * array.safe_ways:,}",
+                'give it less memory, or mode = "isolated" if it may miss',
+            )
+    return None

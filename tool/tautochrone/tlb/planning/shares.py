@@ -1,4 +1,6 @@
-"""Divides the sets of all arrays into shares, so that each share alone has pages.
+"""The pages of an address range, and the shares that their TLB sets are given in.
+
+Divides the sets of all arrays into shares, so that each share alone has pages.
 
 A principal that owns some shares owns their sets in every array. Arrays whose indices have bits in
 common are tied: a set of a second level belongs to the share of the first level's set that its
@@ -6,17 +8,60 @@ pages have. Other arrays are cut into blocks of sets, or by the lowest bits; whi
 docs/design/tlb_color.md says why.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from tautochrone.errors import TauError
-from tautochrone.tlb.geometry import CODE, DATA, Structure
-from tautochrone.tlb.planning.page_range import Bits, PageRange
+from tautochrone.tlb.geometry import CODE, DATA, Geometry, Structure
+
+Bits = np.ndarray
+
+
+def sets_of(numbers: np.ndarray, structure: Structure) -> np.ndarray:
+    """The set of each base page, given by its number, in a structure."""
+    index = np.full(numbers.size, structure.constant, dtype=np.uint16)
+    for bit, row in enumerate(structure.rows):
+        parity = np.bitwise_count(numbers & np.uint64(row)) & 1
+        index ^= parity.astype(np.uint16) << bit
+    return index
+
+
+@dataclass(frozen=True)
+class PageRange:
+    """`count` base pages from page number `first` on. A page is named by its place in the range."""
+
+    geometry: Geometry
+    first: int
+    count: int
+
+    def structures(self, role: str) -> list[Structure]:
+        """The structures that translate a base page used as `role`, but for uncolorable arrays."""
+        return [
+            each
+            for each in self.geometry.translating(self.geometry.page_bytes, role)
+            if self.geometry.arrays[each.array].is_colorable
+        ]
+
+    @cached_property
+    def sets(self) -> dict[Structure, np.ndarray]:
+        """The set of each page in each structure that translates it."""
+        numbers = np.arange(self.first, self.first + self.count, dtype=np.uint64)
+        structures = dict.fromkeys(self.structures(DATA) + self.structures(CODE))
+        return {structure: sets_of(numbers, structure) for structure in structures}
+
+    def address(self, place: int) -> int:
+        """The address of a page."""
+        return (self.first + place) * self.geometry.page_bytes
+
+    def entry_numbers(self, structure: Structure, places: np.ndarray) -> np.ndarray:
+        """The entry of each page in a structure: pages below one directory entry share it."""
+        pages_per_entry = structure.page_bytes // self.geometry.page_bytes
+        return (self.first + places.astype(np.int64)) // pages_per_entry
+
 
 CHOICES_MAX = 256  # divisions that are measured at most
 MEASURED_PAGES_MAX = 1 << 18

@@ -1,7 +1,5 @@
 """Compiles tasks, each linked to its pages, and the kernel with the system built in."""
 
-from __future__ import annotations
-
 import struct
 import sys
 from pathlib import Path
@@ -9,11 +7,20 @@ from pathlib import Path
 from tautochrone.machine.images import building
 from tautochrone.console.output import note
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
-from tautochrone.targets.build import TARGETS, compiler_of, link, run
-from tautochrone.targets.libraries import STRINGS, library_of_header
+from tautochrone.targets.build import link, run
+from tautochrone.targets.libraries import STRINGS
 from tautochrone.targets.sources import CORE_FILES
-from tautochrone.tlb.tile.faults import LARGE_FRAME
-from tautochrone.tlb.tile.system import PAGE_BYTES, Extent, Extras, System, TileTask, Words, c_text
+from tautochrone.tile.compiled import Object, compiled
+from tautochrone.tlb.partition import CODE, GLOBALS, STACK, Run
+from tautochrone.tlb.tile.system import (
+    LARGE_FRAME,
+    PAGE_BYTES,
+    Extras,
+    System,
+    TileTask,
+    Words,
+    c_text,
+)
 
 CORE = tuple(f"core/{name}" for name in CORE_FILES["tlb_color"])
 TASK = "kernel/systems/tasks"
@@ -32,7 +39,7 @@ KEPT = ("tau_tasks_timer", "tau_tasks_exception", "tau_tasks_first", "tau_tasks_
 
 
 class Builder:
-    """Builds in a folder. Each source is compiled once, and linked once for the same addresses.
+    """Builds in a folder. Each task is linked once for the same addresses.
 
     ROOT holds core/, kernel/ and targets/.
     """
@@ -40,8 +47,8 @@ class Builder:
     def __init__(self, root: Path, folder: Path) -> None:
         self.root = root
         self.folder = folder
-        self.objects: dict[tuple[Path, tuple[str, ...]], Path] = {}
-        self.images: dict[tuple[Path, Extras, Extent, Extent], tuple[Words, int]] = {}
+        self.objects: dict[tuple[Path, tuple[str, ...]], Object] = {}
+        self.images: dict[tuple[Path, Extras, Run, Run], tuple[Words, int]] = {}
 
     @property
     def program_path(self) -> Path:
@@ -50,24 +57,24 @@ class Builder:
 
     def image(self, task: TileTask) -> tuple[Words, int]:
         """The words of a task's pages by their address, and its entry."""
-        key = task.program.absolute(), task.extras, task.place.code, task.place.globals
+        key = task.program.absolute(), task.extras, task.run_of(CODE), task.run_of(GLOBALS)
         if key not in self.images:
             self.images[key] = self._linked(task)
         return self.images[key]
 
     @building()
     def _linked(self, task: TileTask) -> tuple[Words, int]:
-        objects = [self._object(self.root / source) for source in (f"{TASK}/start.c", *CORE)]
+        objects = [self._object(self.root / source).path for source in (f"{TASK}/start.c", *CORE)]
         objects += self._own_objects(task)
         elf = self.folder / f"{task.name}.elf"
-        symbols = {"code": task.place.code.start, "globals": task.place.globals.start}
+        symbols = {part: task.run_of(part).start for part in (CODE, GLOBALS)}
         libraries = task.extras.libraries
         command = [
             *(*libraries.linker("tile"), *FLAGS, "-T", str(self.root / TASK / "task.ld")),
             *(f"-Wl,--defsym=tau_task_{name}={value:#x}" for name, value in symbols.items()),
             *map(str, objects),
             *(flag for flag in task.extras.flags if flag.startswith(LINKER_FLAGS)),
-            *libraries.link_words(self._object(self.root / STRINGS)),
+            *libraries.link_words(self._object(self.root / STRINGS).path),
             *("-o", str(elf)),
         ]
         done = run(command, folder=task.extras.folder)
@@ -76,15 +83,15 @@ class Builder:
         return _words(elf, task)
 
     def _own_objects(self, task: TileTask) -> list[Path]:
-        """The objects of a user's sources, whose warnings are none of ours."""
+        """The objects of a user's sources, whose warnings are the user's."""
         extras = task.extras
         found = extras.libraries.compile_flags(self.root)
         flags = "-Wno-error", "-fstack-usage", *found, *extras.flags
         first = self._object(task.program.absolute(), (*flags, "-x", "c"), extras.folder)
         more = [self._object(each.absolute(), flags, extras.folder) for each in extras.sources]
         for each in (first, *more):
-            _refuse_frames(task, each.with_suffix(".su"))
-        return [first, *more]
+            _refuse_frames(task, each.stack_usage)
+        return [each.path for each in (first, *more)]
 
     def program(self, system: System) -> Path:
         """The program of the tile."""
@@ -111,8 +118,8 @@ class Builder:
             "tile",
             self.root,
             [
-                *(self._object(each, flags) for each in sources),
-                *(self._object(self.root / each) for each in (*CORE, STRINGS)),
+                *(self._object(each, flags).path for each in sources),
+                *(self._object(self.root / each).path for each in (*CORE, STRINGS)),
                 source,
             ],
             self.program_path,
@@ -125,28 +132,19 @@ class Builder:
 
     @building()
     def _object(
-        self, source: Path, flags: tuple[str, ...] = (), cwd: Path | None = None
-    ) -> Path:
+        self, source: Path, flags: tuple[str, ...] = (), folder: Path | None = None
+    ) -> Object:
         if (source, flags) not in self.objects:
-            made = self.folder.absolute() / f"{len(self.objects)}-{source.stem}.o"
-            recipe = TARGETS["tile"]
-            command = [compiler_of("tile"), *recipe.machine, *recipe.flags, f"-I{self.root}", "-O2"]
-            done = run([*command, *flags, "-c", str(source), "-o", str(made)], folder=cwd)
-            if done.returncode != 0:
-                step = _library_step(library_of_header("tile", done.stderr))
-                raise TauError(f"{source.name} cannot be compiled", step, said=done.stderr)
-            if not made.exists():  # the compiler left it to the linker
-                raise TauError(f"{source.name} is not a source", _library_step(source.name))
-            if done.stderr:
-                print(done.stderr, end="", file=sys.stderr, flush=True)  # warnings
+            made = compiled(source, self.root, flags, folder, library_step=_library_step)
+            print(made.warnings, end="", file=sys.stderr, flush=True)
             self.objects[source, flags] = made
         return self.objects[source, flags]
 
 
-def _refuse_frames(task: TileTask, usage: Path) -> None:
+def _refuse_frames(task: TileTask, usage: str) -> None:
     """Refuse a function whose frame alone is larger than the stack; assembly has no usage."""
-    stack_bytes = task.place.stack.size_bytes
-    for line in usage.read_text(encoding="utf-8").splitlines() if usage.is_file() else ():
+    stack_bytes = task.run_of(STACK).size_bytes
+    for line in usage.splitlines():
         where, size_bytes, _ = line.rsplit("\t", 2)
         name = where.rpartition(":")[2]
         if int(size_bytes) > stack_bytes:
@@ -183,17 +181,17 @@ def _words(elf: Path, task: TileTask) -> tuple[Words, int]:
     from elftools.elf.elffile import ELFFile
 
     words: Words = {}
-    extents = {"code": task.place.code, "globals": task.place.globals}
     with open(elf, "rb") as file:
         content = ELFFile(file)
         for segment in content.iter_segments():
             if segment["p_type"] != "PT_LOAD" or segment["p_memsz"] == 0:
                 continue
-            name = "code" if segment["p_flags"] & 1 else "globals"
-            if segment["p_memsz"] > extents[name].size_bytes:
+            name = CODE if segment["p_flags"] & 1 else GLOBALS
+            size_bytes = task.run_of(name).size_bytes
+            if segment["p_memsz"] > size_bytes:
                 raise TauError(
                     f"the {name} of {task.name} need {segment['p_memsz']} bytes, and have"
-                    f" {extents[name].size_bytes}",
+                    f" {size_bytes}",
                     f"raise {name}_bytes",
                 )
             data = segment.data() + bytes(-segment["p_filesz"] % PAGE_BYTES)

@@ -5,12 +5,10 @@
 An entry begins when the timer's cycle comes, or with the task's call or exception. At worst the
 core has just begun the longest instruction of a task: a division, or an access across two pages.
 The entry ends with the first instruction of a task, or with the kernel's nap, behind which the next
-entry begins. Paths are computed in the linked program (replay/tile/cycle_bounds.py), whose loops
+entry begins. Paths are computed in the linked program (tile/cycle_bounds.py), whose loops
 over tasks are unrolled. Each access counts as one of the window that hits. Misses of the kernel's
 pages and of the task's instruction are not part of it: the analysis has them.
 """
-
-from __future__ import annotations
 
 import functools
 from pathlib import Path
@@ -20,7 +18,7 @@ from elftools.elf.elffile import ELFFile
 
 from tautochrone.machine.longest_path import NEVER, Code
 from tautochrone.errors import TauError
-from tautochrone.replay.tile.cycle_bounds import (
+from tautochrone.tile.cycle_bounds import (
     ARITHMETIC_CYCLES,
     TRAP_CYCLES,
     CyclePaths,

@@ -1,15 +1,12 @@
 """The TLBs that the tile is simulated with: `16x4`, `16x4+128x4`, `16x4:xor`."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.replay.tile.program import build_module, hardware_folder
+from tautochrone.tile import build
 from tautochrone.tlb.geometry import CODE, DATA, Array, Geometry, Structure, geometry_of
 
 POLICIES = ("lru", "plru", "random")
@@ -60,9 +57,7 @@ class Shape:
             Structure(role, 4096, number, self._rows(arrays[number].sets), 0)
             for role, number in used
         ]
-        return Geometry(
-            self.name, 4096, "user", "hw/tlb", None, tuple(arrays), tuple(structures)
-        )
+        return Geometry(self.name, 4096, "user", "hw/tlb", None, tuple(arrays), tuple(structures))
 
     def _rows(self, sets: int) -> tuple[int, ...]:
         bits = sets.bit_length() - 1
@@ -73,8 +68,8 @@ class Shape:
         safe = {"lru": ways, "plru": ways.bit_length(), "random": 1}
         return min(ways, safe[self.policy])
 
-    def options(self) -> dict[str, Any]:
-        """The options of the simulator (hw/build.py)."""
+    def options(self) -> build.Options:
+        """The options of the simulator."""
         second = self.levels[1] if len(self.levels) > 1 else SECOND_LEVEL_UNUSED
         values = {
             "Sets": self.levels[0][0],
@@ -86,23 +81,17 @@ class Shape:
             "Replacement": POLICIES.index(self.policy),
             "OwnerBits": OWNER_BITS,
         }
-        return {
-            "unit": "tlb",
-            "page_bits": PAGE_BITS,
-            "latencies": (*FIRST_LATENCIES, self.latency),
-            "unit_parameters": tuple(f"{name}={value}" for name, value in values.items()),
-        }
+        return build.Options(
+            unit="tlb",
+            page_bits=PAGE_BITS,
+            latencies=(*FIRST_LATENCIES, self.latency),
+            unit_parameters=tuple(f"{name}={value}" for name, value in values.items()),
+        )
 
     def simulator(self) -> Path:
         """The simulator, built if needed. Raises TauError with the cause if the build fails."""
-        module = build_module(hardware_folder())
-        try:
-            path: Path = module.simulator(module.Options(**self.options()), True, output.note)
-        except module.BuildError as error:
-            raise TauError(
-                f"the simulator cannot be built: {error}",
-                error.next_step or "run `tau doctor` to see what is missing",
-            ) from error
+        path = build.simulator(self.options())
+        assert path is not None
         return path
 
     def document(self) -> dict[str, Any]:
@@ -128,9 +117,7 @@ def parsed(text: str, policy: str = "lru", latency: int = 1) -> Shape:
     if policy not in POLICIES:
         raise TauError(f"there is no policy {policy}", f"use {', '.join(POLICIES)}", EXIT_USAGE)
     if not 1 <= latency <= LATENCIES_MAX:
-        raise TauError(
-            f"a latency of {latency} cycles", f"use 1 to {LATENCIES_MAX}", EXIT_USAGE
-        )
+        raise TauError(f"a latency of {latency} cycles", f"use 1 to {LATENCIES_MAX}", EXIT_USAGE)
     return Shape(tuple(levels), policy, latency, text.endswith(HASHED))
 
 

@@ -2,10 +2,8 @@
 
 What the machine has is not known to the tests. So they demand that the result is consistent: a
 geometry that is written is one that `tau tlb plan` accepts, and without one the cause is said. The
-bench `discover` repeats it beside a busy neighbor.
+bench `discover` repeats it next to a busy neighbor.
 """
-
-from __future__ import annotations
 
 import ctypes
 import errno
@@ -26,9 +24,9 @@ from tautochrone.tlb.discover.processors import host
 from tautochrone.tlb.discover.processors.oracle import pages_of
 from tautochrone.tlb.discover.run import discovered_host
 from tautochrone.tlb.geometry import read_geometry
+from testing import command
 
 ROOT = Path(__file__).resolve().parents[4]
-TAU = [sys.executable, "-m", "tautochrone"]
 CPU_LIMIT_S = 10.0  # that of five, and what the last walk takes on a slow machine
 BASE = 1 << 44  # not where the host's pages are
 STRICT = ["-g", "-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-UNDEBUG"]
@@ -58,17 +56,15 @@ linux_x86 = pytest.mark.skipif(
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Library:
     """The walker with its asserts."""
     library = tmp_path_factory.mktemp("native") / "walker.so"
-    command = ["gcc", "-shared", "-fPIC", "-std=c17", "-D_GNU_SOURCE", "-Wall", "-Werror", *STRICT]
+    compiler = ["gcc", "-shared", "-fPIC", "-std=c17", "-D_GNU_SOURCE", "-Wall", "-Werror", *STRICT]
     source = ROOT / "tool/native/tlb/walker.c"
-    subprocess.run([*command, f"-I{ROOT}", source, "-o", library], check=True, timeout=300)
+    subprocess.run([*compiler, f"-I{ROOT}", source, "-o", library], check=True, timeout=300)
     return Library(library)
 
 
 def tau(*words: object) -> subprocess.CompletedProcess[str]:
     """Run the command."""
-    return subprocess.run(
-        [*TAU, "tlb", *map(str, words)], capture_output=True, text=True, timeout=300
-    )
+    return command.tau("tlb", *words)
 
 
 @linux_x86
@@ -97,7 +93,7 @@ def test_a_walk_visits_each_page_once_a_pass(strict: Library) -> None:
     assert (ticks > 0).all()
     words = np.frombuffer((ctypes.c_char * (pages * 4096)).from_address(BASE), np.uint64)
     links = {BASE + 8 * int(at): int(words[at]) for at in np.flatnonzero(words)}
-    # The last order's cells are a circle; cells of the first one may be left beside it.
+    # The last order's cells are a circle; cells of the first one may be left next to it.
     start = next(iter(links))
     for _ in range(pages * 2):
         start = links[start]

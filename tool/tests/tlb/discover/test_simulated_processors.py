@@ -1,11 +1,9 @@
 """`tau tlb discover` on simulated processors: what it finds is what they have, or unknown.
 
-Method: the ten known geometries with three policies, geometries at random beside the naive model,
+Method: the ten known geometries with three policies, random geometries against the naive model,
 clocks that are worse, and policies that no manual names. A simulated clock has a step, and
 interrupts some bursts.
 """
-
-from __future__ import annotations
 
 import itertools
 import os
@@ -20,7 +18,6 @@ import pytest
 from model.tlb_color import discovery
 from tautochrone.files.schema import Reader
 from tautochrone.tlb.discover import isolation, procedure
-from tautochrone.tlb.discover.capacity import Level
 from tautochrone.tlb.discover.checks import Check
 from tautochrone.tlb.discover.directories import search as directory
 from tautochrone.tlb.discover.document import document_of, show
@@ -30,19 +27,11 @@ from tautochrone.tlb.discover.procedure import Found, discover
 from tautochrone.tlb.discover.processors.oracle import Pages, Ticks, Unknown
 from tautochrone.tlb.discover.processors.simulated import Costs, SimulatedProcessor
 from tautochrone.tlb.discover.run import discovered_simulation
-from tautochrone.tlb.discover.sets import block_of
+from tautochrone.tlb.discover.sets import Level, block_of
 from tautochrone.tlb.geometry import (
-    DATA,
-    DIRECTORY,
-    Array,
-    Geometry,
-    Structure,
-    geometry_of_table,
-    known_geometry,
-    known_names,
+    DATA, DIRECTORY, Array, Geometry, Structure, geometry_of_table, known_geometry, known_names
 )
-from tautochrone.tlb.simulate.shape import geometry_or_shape
-from tautochrone.tlb.simulate.simulator import Simulator
+from tautochrone.tlb.simulate import Simulator, geometry_or_shape
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 POLICIES = ("lru", "plru", "random")

@@ -1,17 +1,15 @@
 """`tau tlb discover` on the simulated tile, whose registers hold sets and ways.
 
 Method: the same procedure, in exact cycles, on shapes with and without a second level, linear and
-hashed. Algorithm 1 counts misses. What is found has to be the shape.
+hashed. Algorithm 1 counts misses. The result must be the shape.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from tautochrone.tlb.discover.find_bits import check_of, find_bits
+from tautochrone.tlb.discover.checks import check_of, find_bits
 from tautochrone.tlb.discover.index import Index
 from tautochrone.tlb.discover.linear import reduced
 from tautochrone.tlb.discover.meter import Limit

@@ -7,14 +7,12 @@ other set are timed. That many pages also push the victims out of the data cache
 compared with as many pages of the same sets in few directories.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tautochrone.tlb.discover.index import Index
 from tautochrone.tlb.discover.meter import Meter
 from tautochrone.tlb.discover.processors.oracle import Pages, Unknown, pages_of
-from tautochrone.tlb.discover.victims import Level, low, pass_ticks
+from tautochrone.tlb.discover.ways import Level, low, pass_ticks
 
 OVERFLOW = 2  # times as many directories as the level has entries
 PARTS = 8  # of the sets; the pages of one have page-table lines of their own

@@ -5,19 +5,17 @@ ways, each below a directory entry of its own. All of them walk in each pass. If
 their directories go to the set of the *victims*, the victims walk too.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tautochrone.tlb.discover.checks import Check
-from tautochrone.tlb.discover.linear import reduced, span, sums
 from tautochrone.tlb.discover.directories.many import SUFFERS, most_suffering
+from tautochrone.tlb.discover.linear import reduced, span, sums
 from tautochrone.tlb.discover.meter import Meter
 from tautochrone.tlb.discover.processors.oracle import Pages, Unknown
-from tautochrone.tlb.discover.victims import Level, low, pass_ticks
+from tautochrone.tlb.discover.ways import Level, low, pass_ticks
 
 ATTACKER_BITS = 6  # so 64 of them: more than ways, and than a processor's cache of directories
 TRIALS, SURE_TRIALS = 5, 15

@@ -1,12 +1,10 @@
 """What Linux says of the processor that it runs on."""
 
-from __future__ import annotations
-
 import platform
 
 
 def processor_name() -> str:
-    """The name of the model; that of the architecture where there is none."""
+    """The name of the model, or of the architecture if the model has none."""
     return _cpuinfo().get("model name") or platform.machine()
 
 

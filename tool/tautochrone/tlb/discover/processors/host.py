@@ -1,7 +1,5 @@
 """This machine as an oracle: walks over pages of this process, timed (tool/native/tlb/walker.c)."""
 
-from __future__ import annotations
-
 import errno
 import os
 import platform
@@ -115,7 +113,7 @@ class Host:
         return _address_of(pages) + lines * np.uint64(LINE_BYTES) + np.uint64(offset)
 
     def _map(self, pages: Pages) -> Pages:
-        """Map what is not yet mapped, after giving all back if it is too much. The addresses."""
+        """Map new pages, after unmapping all if they are too many. The addresses."""
         missing = set(pages.tolist()) - self._mapped
         if len(self._mapped) + len(missing) > MAPPED_PAGES_MAX:
             self._unmap()

@@ -4,8 +4,6 @@ docs/spec/discover.md, [DISC-1] ... [DISC-4]. A page is a number; what the numbe
 that counts, since an oracle may add a start of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,7 +17,7 @@ Ticks = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a processor before anything is measured.
+    """The facts of a processor that need no measurement.
 
     `page_bits`: of page numbers that can be walked over. `directory_bits`: log2 of the pages below
     an entry of a page directory; None if its page table has one level. `is_shared`: an operating

@@ -13,7 +13,7 @@ import numpy as np
 
 from tautochrone.tlb.discover.processors.oracle import Facts, Pages, Ticks, pages_of
 from tautochrone.tlb.geometry import DATA, DIRECTORY, Geometry
-from tautochrone.tlb.simulate.simulator import Simulator
+from tautochrone.tlb.simulate import Simulator
 
 PAGE_BITS, DIRECTORY_BITS = 26, 9
 SETTLING_PASSES, BURSTS = 6, 2

@@ -6,16 +6,14 @@ walks; the simulator waits for commands, so one process answers all of them.
 
 from __future__ import annotations
 
-import os
 import struct
-import subprocess
 
 import numpy as np
 
 from tautochrone.machine.images import building
-from tautochrone.errors import TauError
-from tautochrone.replay.tile.program import hardware_folder
-from tautochrone.targets.build import BuildError, kept
+from tautochrone.targets.build import kept
+from tautochrone.tile.simulation import Conversation
+from tautochrone.tile.sources import root
 from tautochrone.tlb.discover.processors.oracle import Facts, Pages, Ticks, pages_of
 from tautochrone.tlb.tile.shape import PAGE_BITS, Shape
 
@@ -24,7 +22,6 @@ LINK, WALK = 0, 1
 WALK_CELL, BEFORE_CELL, AFTER_CELL = 0, 1, 2
 SETTLING_PASSES = 6
 BURST_ACCESSES = 64  # at least, so that starting the stopwatch does not matter
-RESULT_BYTES = 32
 PAGE_BYTES = 4096
 TESTED_BITS = PAGE_BITS - 1  # page 0 of the window does not exist, so all lie in its upper half
 START = 1 << TESTED_BITS
@@ -49,16 +46,9 @@ class Tile:
         )
         self.counted_levels = tuple(range(len(shape.levels)))
         self._dice = np.random.default_rng(seed)
-        try:
-            with building():
-                program = kept("tile", "walk", hardware_folder().parent, [PROGRAM])
-        except BuildError as error:
-            raise TauError(error.message, error.next_step, said=error.said) from error
-        line = [str(shape.simulator()), "--program", str(program), "--parent", str(os.getpid())]
-        line += ["--commands", "-", "--results", "-", "--cycles-max", str(1 << 40)]
-        self._process = subprocess.Popen(
-            line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+        with building():
+            program = kept("tile", "walk", root(), [PROGRAM])
+        self._conversation = Conversation(shape.simulator(), program)
 
     def __enter__(self) -> Tile:
         return self
@@ -68,8 +58,7 @@ class Tile:
 
     def close(self) -> None:
         """End the simulation."""
-        self._process.kill()
-        self._process.communicate()
+        self._conversation.close()
 
     def walk(self, pages: Pages, shuffles: int) -> Ticks:
         return np.array([self._counted(pages)[0] for _ in range(shuffles)])
@@ -102,7 +91,7 @@ class Tile:
     def _link(self, pages: Pages, cell: int) -> None:
         numbers = (pages + np.uint64(START)).tolist()
         following = [*numbers[1:], numbers[0]]
-        self._send(
+        self._conversation.send(
             b"".join(
                 struct.pack("<4I", LINK, page, then, cell)
                 for page, then in zip(numbers, following, strict=True)
@@ -110,18 +99,7 @@ class Tile:
         )
 
     def _walk(self, pages: Pages, cell: int, passes: int) -> tuple[int, int, int]:
-        self._send(struct.pack("<4I", WALK, START + int(pages[0]), passes * pages.size, cell))
-        assert self._process.stdout is not None
-        record = self._process.stdout.read(RESULT_BYTES)
-        if len(record) < RESULT_BYTES:
-            raise TauError("the tile stopped", "run `tau doctor` to see what is missing")
-        words = struct.unpack("<8I", record)
-        return words[2], words[6] & 0xFFFF, words[6] >> 16
-
-    def _send(self, commands: bytes) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(commands)
-            self._process.stdin.flush()
-        except BrokenPipeError as error:
-            raise TauError("the tile stopped") from error
+        start = START + int(pages[0])
+        self._conversation.send(struct.pack("<4I", WALK, start, passes * pages.size, cell))
+        answer = self._conversation.answer()
+        return answer.cycles, answer.sent & 0xFFFF, answer.sent >> 16

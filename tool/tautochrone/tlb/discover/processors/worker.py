@@ -4,8 +4,6 @@ Prints the document as JSON, or the error. It is a process of its own so that th
 free, and so that the machine may kill it without harm.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -13,8 +11,8 @@ import sys
 from tautochrone.errors import TauError
 from tautochrone.tlb.discover.document import document_of
 from tautochrone.tlb.discover.meter import Limit
-from tautochrone.tlb.discover.processors.host import Host
 from tautochrone.tlb.discover.procedure import discover
+from tautochrone.tlb.discover.processors.host import Host
 
 
 def main(cpu: int, seed: int, cpu_seconds_max: float) -> None:

@@ -1,0 +1,1 @@
+"""The simulated tile: built, started, watched, stopped, its records read, its cycles bounded."""

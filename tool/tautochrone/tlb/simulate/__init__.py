@@ -1,1 +1,0 @@
-"""Tasks on simulated TLBs: `tau tlb simulate`."""
