@@ -14,7 +14,7 @@ from core.tests.buddy import costs as buddy_costs
 from core.tests.buddy.replay import BuddyReplay
 from core.tests.code_cache import costs as code_cache_costs
 from core.tests.code_cache.replay import CodeCacheReplay
-from core.tests.heap.replay import BudgetReplay, TlsfReplay
+from core.tests.heap.replay import BudgetReplay, PoolsReplay, TlsfReplay
 from core.tests.kit.core_build import ASSERTS, Build
 from core.tests.kit.replay import Replay
 from core.tests.pages.replay import HierarchyReplay, VspaceReplay
@@ -103,6 +103,7 @@ MECHANISMS = [
         ),
     ),
     Mechanism("budget", calls=250_000, replay=BudgetReplay),
+    Mechanism("pools", calls=250_000, calls_for_long=20_000_000, replay=PoolsReplay),
     Mechanism(
         "buddy",
         calls=100_000,

@@ -1,9 +1,10 @@
-"""Calls of kit/objects.h in model/tlsf.py and model/budget.py: every offset and every statistic."""
+"""Calls on heaps in their models, TLSF, budgets and pools: every offset and every statistic."""
 
 from __future__ import annotations
 
 from core.tests.kit.replay import Replay
 from model.budget import Budget
+from model.pools import Pools
 from model.tlsf import Tlsf
 from tautochrone.facts import status_format
 
@@ -106,3 +107,18 @@ class BudgetReplay(HeapReplay):
             for region in regions
         ]
         assert list(numbers[6:]) == [number for row in classes for number in row]
+
+
+class PoolsReplay(HeapReplay):
+    """Pools of random bands, without an overflow heap; a log with one is not followed."""
+
+    def line_I(self, control: int, word_bits: int, alignment: int, *bands: int) -> None:
+        """A heap is made."""
+        rows = list(zip(bands[::2], bands[1::2], strict=True))
+        self.heap = Pools(rows, control, word_bits, alignment)
+
+    def line_s(self, index: int, *numbers: int) -> None:
+        """The statistics of a band."""
+        band = self.heap.bands[index]
+        own = (band.block_bytes, len(band.used), band.fresh, band.exceeded_count)
+        assert numbers == own

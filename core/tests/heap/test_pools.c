@@ -1,37 +1,10 @@
 // Goal: every function of pools.h keeps its contract; within the limits nothing fails, beyond them
 // each refusal has its reason; misuse is reported and never obeyed. Method: every size of small and
 // of dense tables of bands, limits taken to exhaustion in many orders, damaged blocks.
-#include "core/pools.c"
-#include "core/tests/kit/port_test.h"
-#include "core/tests/kit/test.h"
+#include "core/tests/heap/pools_heap.h"
 
-enum { WORD = sizeof(tau_word), UNIT = TAU_ALIGNMENT, ARENA_BYTES = 1 << 20 };
-
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
-static _Alignas(4096) unsigned char arena[ARENA_BYTES];
 static const struct tau_budget_class plan[] = {{24, 4}, {100, 8}, {101 + UNIT, 3}, {1000, 2}};
 enum { PLAN_COUNT = COUNT_OF(plan) };
-
-static size_t rounded(size_t size) {
-    return (size + UNIT - 1) / UNIT * UNIT;
-}
-
-// A heap in the first bytes of the arena, with an overflow heap of so many bytes behind its pools.
-static struct tau_pools *opened(const struct tau_budget_class *bands, size_t count,
-                                size_t alignment, size_t overflow_bytes) {
-    struct tau_pools *heap = NULL;
-    const size_t size_bytes = tau_pools_size(bands, count, alignment, overflow_bytes);
-    REQUIRE(size_bytes != 0 && size_bytes <= ARENA_BYTES);
-    memset(&test_port, 0, sizeof test_port);
-    memset(arena, 0xa5, sizeof arena);
-    REQUIRE(tau_pools_init(&heap, arena, size_bytes, bands, count, alignment) == TAU_OK);
-    EXPECT(tau_pools_invariants_hold(heap));
-    for (size_t i = size_bytes; i < size_bytes + 64 && i < ARENA_BYTES; i++) {
-        EXPECT_EQUAL(arena[i], 0xa5);
-    }
-    return heap;
-}
 
 // ---- Sizes and bands ---------------------------------------------------------------------------
 
@@ -55,13 +28,13 @@ static void expect_every_size_found(const struct tau_budget_class *bands, size_t
     EXPECT_EQUAL(tau_pools_statistics(heap).exceeded_count, 0);
 }
 
-static void every_size_finds_its_band(void) {
+TEST_CASE(every_size_finds_its_band) {
     expect_every_size_found(plan, PLAN_COUNT);
     expect_every_size_found(plan, 1);
 }
 
 // 64 bands one alignment apart, from any start: the finest table that init accepts.
-static void dense_bands_are_found(void) {
+TEST_CASE(dense_bands_are_found) {
     struct tau_budget_class bands[TAU_BUDGET_CLASSES_MAX];
     for (uint32_t start = 1; start < 400; start += 37) {
         for (uint32_t i = 0; i < COUNT_OF(bands); i++) {
@@ -79,7 +52,7 @@ static void dense_bands_are_found(void) {
     }
 }
 
-static void random_bands_are_found(void) {
+TEST_CASE(random_bands_are_found) {
     for (unsigned round = 0; round < 60; round++) {
         struct tau_budget_class bands[TAU_BUDGET_CLASSES_MAX];
         const size_t count = 1 + test_random_below(COUNT_OF(bands));
@@ -95,7 +68,7 @@ static void random_bands_are_found(void) {
     }
 }
 
-static void sizes_of_no_band(void) {
+TEST_CASE(sizes_of_no_band) {
     struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 0);
     const size_t sizes[] = {1001 + UNIT, SIZE_MAX, SIZE_MAX - UNIT + 1, SIZE_MAX / 2 + 1};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -115,7 +88,7 @@ static void sizes_of_no_band(void) {
 // ---- The guarantee -----------------------------------------------------------------------------
 
 // Fills every band up to its limit, in an order drawn anew, and empties all in another one.
-static void within_the_limits_nothing_fails(void) {
+TEST_CASE(within_the_limits_nothing_fails) {
     struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 0);
     for (unsigned round = 0; round < 200; round++) {
         void *objects[17];
@@ -159,7 +132,7 @@ static void within_the_limits_nothing_fails(void) {
     EXPECT_EQUAL(test_port.misuse_count, 0);
 }
 
-static void overflow_serves_and_is_counted(void) {
+TEST_CASE(overflow_serves_and_is_counted) {
     struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 8192);
     void *objects[4];
     for (size_t i = 0; i < 4; i++) {
@@ -183,7 +156,7 @@ static void overflow_serves_and_is_counted(void) {
     EXPECT_EQUAL(test_port.out_of_memory_count, 0);
 }
 
-static void counters_do_not_wrap_around(void) {
+TEST_CASE(counters_do_not_wrap_around) {
     struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 0);
     *pools_counter_of(heap, budget_fields_of(&heap->blocks)->classes) = UINT32_MAX;
     EXPECT(tau_pools_malloc(heap, 5000) == NULL);
@@ -196,7 +169,7 @@ static void counters_do_not_wrap_around(void) {
 
 // ---- realloc, alignment ------------------------------------------------------------------------
 
-static void realloc_belongs_to_the_new_size(void) {
+TEST_CASE(realloc_belongs_to_the_new_size) {
     struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 0);
     unsigned char *const object = tau_pools_malloc(heap, 40);
     memset(object, 9, 40);
@@ -219,7 +192,7 @@ static void realloc_belongs_to_the_new_size(void) {
     EXPECT(tau_pools_realloc(heap, NULL, 8) != NULL);
 }
 
-static void blocks_have_the_alignment_of_their_size(void) {
+TEST_CASE(blocks_have_the_alignment_of_their_size) {
     static const struct tau_budget_class bands[] = {{UNIT, 3}, {3 * UNIT, 1}, {64, 2},
                                                     {192, 2},  {1024, 1},     {4096, 1}};
     for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
@@ -244,50 +217,9 @@ static void blocks_have_the_alignment_of_their_size(void) {
     }
 }
 
-// ---- Misuse ------------------------------------------------------------------------------------
-
-#if TAU_CHECK_LEVEL >= 1
-static void misuse_is_refused(void) {
-    struct tau_pools *const heap = opened(plan, PLAN_COUNT, 64, 0);
-    unsigned char *const object = tau_pools_malloc(heap, 100);
-    const struct {
-        void *pointer;
-        enum tau_status status;
-    } cases[] = {
-        {object + UNIT, TAU_FOREIGN_POINTER},           {object + 1, TAU_MISALIGNED_POINTER},
-        {object + rounded(100), TAU_FOREIGN_POINTER},  // never handed out
-        {arena + ARENA_BYTES / 2, TAU_FOREIGN_POINTER}, {heap, TAU_FOREIGN_POINTER},
-    };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        EXPECT_EQUAL(tau_pools_free(heap, cases[i].pointer), cases[i].status);
-        EXPECT_EQUAL(test_port.misuse_count, 2 * i + 1);
-        EXPECT(tau_pools_realloc(heap, cases[i].pointer, 50) == NULL);
-        EXPECT_EQUAL(test_port.misuse_reason, cases[i].status);
-        EXPECT_EQUAL(tau_pools_usable_size(heap, cases[i].pointer), 0);
-    }
-    EXPECT_EQUAL(tau_pools_free(heap, NULL), TAU_OK);
-    EXPECT_EQUAL(tau_pools_free(heap, object), TAU_OK);
-    EXPECT_EQUAL(tau_pools_free(heap, object), TAU_DOUBLE_FREE);
-    EXPECT_EQUAL(tau_pools_band_statistics(heap, 1).used_count, 0);
-    EXPECT(tau_pools_invariants_hold(heap));
-}
-
-static void an_overwritten_block_is_not_handed_out(void) {
-    for (unsigned word = 0; word < 2; word++) {
-        struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 0);
-        tau_word *const object = tau_pools_malloc(heap, 24);
-        EXPECT_EQUAL(tau_pools_free(heap, object), TAU_OK);
-        object[word] ^= 0x100;
-        EXPECT(tau_pools_malloc(heap, 24) == NULL);
-        EXPECT_EQUAL(test_port.misuse_reason, TAU_OVERWRITTEN);
-        EXPECT_EQUAL(tau_pools_band_statistics(heap, 0).exceeded_count, 0);
-    }
-}
-#endif
-
 // ---- Making a heap -----------------------------------------------------------------------------
 
-static void bad_bands_are_refused(void) {
+TEST_CASE(bad_bands_are_refused) {
     static const struct {
         struct tau_budget_class bands[3];
         size_t count, alignment;
@@ -329,7 +261,7 @@ static void bad_bands_are_refused(void) {
     }
 }
 
-static void one_byte_too_few_is_refused(void) {
+TEST_CASE(one_byte_too_few_is_refused) {
     for (size_t alignment = 1; alignment <= 256; alignment *= 2) {
         struct tau_pools *heap = NULL;
         const size_t needed = tau_pools_size(plan, PLAN_COUNT, alignment, 0);
@@ -343,23 +275,3 @@ static void one_byte_too_few_is_refused(void) {
         EXPECT_EQUAL(statistics.overflow.used_bytes, 0);
     }
 }
-
-static const struct test tests[] = {
-    TEST(every_size_finds_its_band),
-    TEST(dense_bands_are_found),
-    TEST(random_bands_are_found),
-    TEST(sizes_of_no_band),
-    TEST(within_the_limits_nothing_fails),
-    TEST(overflow_serves_and_is_counted),
-    TEST(counters_do_not_wrap_around),
-    TEST(realloc_belongs_to_the_new_size),
-    TEST(blocks_have_the_alignment_of_their_size),
-#if TAU_CHECK_LEVEL >= 1
-    TEST(misuse_is_refused),
-    TEST(an_overwritten_block_is_not_handed_out),
-#endif
-    TEST(bad_bands_are_refused),
-    TEST(one_byte_too_few_is_refused),
-};
-
-TEST_MAIN(tests)

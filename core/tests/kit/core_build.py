@@ -48,7 +48,7 @@ def sources_of(*systems: str) -> list[str]:
 
 KIT = ["tests/kit/test.c", "tests/kit/choose.c", "tests/kit/port_test.c"]
 MAIN = ["tests/kit/mechanism.c", "tests/kit/main.c"]
-ALL = sources_of(*heaps(), "budget", "hierarchy", "pagetable", "buddy", "code_cache", "tlb_color")
+ALL = sources_of(*heaps(), "pools", "hierarchy", "pagetable", "buddy", "code_cache", "tlb_color")
 ALL += ["conventional/tlb_malloc.c"]
 WALKS = sorted(str(path.relative_to(CORE)) for path in CORE.glob("tests/checks/*.c"))
 # Tests with a program of their own: heaps on pages, threads, and those that only measure.
@@ -154,6 +154,7 @@ UNSUITED = {
     "test_vspace_checker": "ASSERT",
     "test_inits": "ASSERT|sanitize",  # pointers wrap around
     "test_tlsf_misuse": "level0",
+    "test_pools_misuse": "level0",
     "test_hooks": "PAGE_LOG2",  # written for real pages
     "test_hierarchy": "__arm__",  # bits of words are written down
     "test_region_tree": "LOG2_MAX",  # trees of up to 2^20 pages

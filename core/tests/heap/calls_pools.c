@@ -1,13 +1,12 @@
 // Goal: within the limits no call fails, in any order; beyond them every refusal is the right one.
 // Method: random bands, alignments and programs against a naive oracle, which only counts the live
 // objects of each band. Contents of all objects touched, counters, and frees that must fail.
-//
-// Usage: fuzz_pools SEED CALLS. Built with -DTAU_FUZZER it is a libFuzzer target instead.
-#include "core/pools.c"
+#include "core/private/heap/pools_table.h"
 #include "core/tests/kit/fuzz.h"
+#include "core/tests/kit/mechanism.h"
 #include "core/tests/kit/port_test.h"
 
-enum { ARENA_BYTES = 1 << 19, CALLS_A_PROGRAM_MAX = 3000, BANDS_MAX = 14, UNIT = TAU_ALIGNMENT };
+enum { ARENA_BYTES = 1 << 19, BANDS_MAX = 14, UNIT = TAU_ALIGNMENT };
 enum { NO_BAND = BANDS_MAX };
 
 struct program {
@@ -23,6 +22,11 @@ struct program {
 };
 
 static _Alignas(4096) unsigned char arena[ARENA_BYTES];
+static struct program now;
+
+static long long offset_of(const void *pointer) {
+    return pointer == NULL ? -1 : (const unsigned char *)pointer - arena;
+}
 
 static size_t round_up(size_t bytes, size_t unit) {
     return (bytes + unit - 1) / unit * unit;
@@ -37,7 +41,7 @@ static void choose_bands(struct program *program) {
         program->bands[i].size_bytes = (uint32_t)(key * UNIT - fuzz_choose(UNIT));
         program->bands[i].count = 1 + (uint32_t)fuzz_choose(9);
     }
-    program->has_overflow = fuzz_choose(4) == 0;
+    program->has_overflow = fuzz_choose(4) == 0 && mechanism_log == NULL;  // not in the model
 }
 
 // The place of SIZE's band, NO_BAND above all.
@@ -109,15 +113,19 @@ static void allocate(struct program *program, size_t number) {
         band = size > SIZE_MAX - alignment ? NO_BAND : band_of(program, round_up(size, alignment));
         band = band != NO_BAND && has_alignment(program, band, alignment) ? band : NO_BAND;
         object->bytes = tau_pools_aligned_alloc(program->heap, alignment, size);
+        LOG("a %zu %zu %lld\n", alignment, size, offset_of(object->bytes));
     } else if (kind == 1) {
         object->bytes = tau_pools_calloc(program->heap, 1, size);
+        LOG("c 1 %zu %lld\n", size, offset_of(object->bytes));
         for (size_t i = 0; object->bytes != NULL && i < size; i++) {
             EXPECT_EQUAL(object->bytes[i], 0);
         }
     } else if (kind == 2) {
         object->bytes = tau_pools_realloc(program->heap, NULL, size);
+        LOG("r -1 %zu %lld\n", size, offset_of(object->bytes));
     } else {
         object->bytes = tau_pools_malloc(program->heap, size);
+        LOG("m %zu %lld\n", size, offset_of(object->bytes));
     }
     if (size == 0) {
         EXPECT(object->bytes == NULL);
@@ -131,6 +139,7 @@ static void give_back(struct program *program, size_t number) {
     unsigned char *const bytes = object->bytes;
     fuzz_expect_intact(object, object->size);
     EXPECT_EQUAL(tau_pools_free(program->heap, bytes), TAU_OK);
+    LOG("f %lld\n", offset_of(bytes));
     program->live[program->band_of[number]]--;
     object->bytes = NULL;
     if (TAU_CHECK_LEVEL >= 1) {
@@ -154,6 +163,7 @@ static void resize(struct program *program, size_t number) {
     const bool stays = band == old_band && band != NO_BAND;
     const bool fits = band != NO_BAND && program->live[band] < program->bands[band].count;
     unsigned char *const moved = tau_pools_realloc(program->heap, object->bytes, size);
+    LOG("r %lld %zu %lld\n", offset_of(object->bytes), size, offset_of(moved));
     program->exceeded[band] += !stays && !fits && old_band != NO_BAND;
     EXPECT(!stays || moved == object->bytes);
     EXPECT(moved != NULL || (!stays && !fits));
@@ -186,39 +196,64 @@ static void expect_counted(const struct program *program) {
     EXPECT_EQUAL(test_port.outside_count + test_port.misuse_count, 0);
 }
 
-// One program. Returns its number of calls.
-static size_t run_program(void) {
-    struct program program = {.heap = NULL};
-    const size_t calls_max = 1 + fuzz_choose(CALLS_A_PROGRAM_MAX);
-    size_t calls = 0;
-    choose_bands(&program);
-    memset(&test_port, 0, sizeof test_port);
-    const size_t needed = tau_pools_size(program.bands, program.bands_count, program.alignment,
-                                         program.has_overflow ? 4096 : 0);
-    REQUIRE(needed != 0 && needed <= ARENA_BYTES);
-    EXPECT_EQUAL(tau_pools_init(&program.heap, arena,
-                                needed - 1 - (program.has_overflow ? 4096 : 0), program.bands,
-                                program.bands_count, program.alignment),
-                 TAU_PLAN_TOO_LARGE);
-    REQUIRE(tau_pools_init(&program.heap, arena, needed, program.bands, program.bands_count,
-                           program.alignment) == TAU_OK);
-    for (; calls < calls_max && !fuzz_is_over() && test_failures_count == 0; calls++) {
-        const size_t number = fuzz_choose(FUZZ_OBJECTS);
-        if (program.objects[number].bytes == NULL) {
-            allocate(&program, number);
-        } else if (fuzz_choose(3) == 0) {
-            resize(&program, number);
-        } else {
-            give_back(&program, number);
-        }
-        expect_counted(&program);
+static enum tau_status use_object(void) {
+    const size_t number = fuzz_choose(FUZZ_OBJECTS);
+    if (now.objects[number].bytes == NULL) {
+        allocate(&now, number);
+    } else if (fuzz_choose(3) == 0) {
+        resize(&now, number);
+    } else {
+        give_back(&now, number);
     }
-    for (size_t i = 0; i < FUZZ_OBJECTS && test_failures_count == 0; i++) {
-        if (program.objects[i].bytes != NULL) {
-            give_back(&program, i);
-        }
-    }
-    return calls;
+    return TAU_OK;
 }
 
-FUZZ_MAIN(run_program)
+static void open_heap(void) {
+    now = (struct program){.heap = NULL};
+    choose_bands(&now);
+    memset(&test_port, 0, sizeof test_port);
+    const size_t overflow_bytes = now.has_overflow ? 4096 : 0;
+    const size_t needed = tau_pools_size(now.bands, now.bands_count, now.alignment, overflow_bytes);
+    REQUIRE(needed != 0 && needed <= ARENA_BYTES);
+    EXPECT_EQUAL(tau_pools_init(&now.heap, arena, needed - 1 - overflow_bytes, now.bands,
+                                now.bands_count, now.alignment),
+                 TAU_PLAN_TOO_LARGE);
+    REQUIRE(tau_pools_init(&now.heap, arena, needed, now.bands, now.bands_count, now.alignment) ==
+            TAU_OK);
+    LOG("I %zu %d %zu", tau_pools_statistics(now.heap).control_bytes, TAU_WORD_BITS, now.alignment);
+    for (size_t i = 0; i < now.bands_count; i++) {
+        LOG(" %u %u", now.bands[i].size_bytes, now.bands[i].count);
+    }
+    LOG("\n");
+}
+
+static void check(void) {
+    expect_counted(&now);
+    for (size_t i = 0; mechanism_log != NULL && i < now.bands_count; i++) {
+        const struct tau_pools_band_statistics band = tau_pools_band_statistics(now.heap, i);
+        LOG("s %zu %u %u %u %u\n", i, band.size_bytes, band.used_count, band.peak_used_count,
+            band.exceeded_count);
+    }
+}
+
+static void close_heap(void) {
+    for (size_t i = 0; i < FUZZ_OBJECTS && test_failures_count == 0; i++) {
+        if (now.objects[i].bytes != NULL) {
+            give_back(&now, i);
+        }
+    }
+}
+
+static const struct operation operations[] = {{1, use_object}, {0, NULL}};
+
+static struct mechanism calls_of_pools = {
+    .name = "pools",
+    .operations = operations,
+    .calls_max = 3000,
+    .check_every = 1,
+    .open = open_heap,
+    .check = check,
+    .close = close_heap,
+};
+
+MECHANISM(calls_of_pools)
