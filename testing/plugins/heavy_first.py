@@ -8,7 +8,7 @@ import pytest
 HEAVY = (
     "linux/coldcode/tests/test_smallest_kernel.py",  # may build a kernel, on all processors
     "tests/test_pages.py",
-    "core/tests/test_core.py",
+    "core/tests/test_mechanisms.py",
     "tool/tests/compose/test_neighbors.py",
     "core/tests/page_heap/test_page_heap_programs.py",
     "tool/tests/replay/tile/test_tile.py",

@@ -174,6 +174,7 @@ def composable(build: bool = False) -> Finding:
 
 def cold_code() -> list[Finding]:
     """Check what builds and boots a Linux kernel with cold code; nothing is built."""
+    from tautochrone.coldcode import profile
     from tautochrone.coldcode.linux import build, qemu, source
 
     def compiler() -> str:
@@ -190,7 +191,7 @@ def cold_code() -> list[Finding]:
 
     use = "coldcode build and run"
     return [
-        program((qemu.EMULATOR,), "coldcode profile and run", qemu.QEMU_DEBIAN),
+        program((qemu.EMULATOR,), "coldcode profile and run", profile.QEMU_DEBIAN),
         tried("riscv64 Linux compiler", use, compiler),
         tried("kernel source", use, archive),
     ]
