@@ -76,7 +76,7 @@ static uint32_t some_page(void) {
 static enum tau_status fault(void) {
     const uint32_t page = some_page();
     const unsigned page_before = page < settings.pages_count ? page_frames[page] : 0;
-    struct tau_code_cache_answer answer = {TAU_CODE_CACHE_RETRY, {UINT32_MAX}, {UINT32_MAX}};
+    struct tau_code_cache_answer answer = {TAU_CODE_CACHE_REPLACE, {UINT32_MAX}, {UINT32_MAX}};
     const enum tau_status expected = page >= settings.pages_count ? TAU_PAGE_OUTSIDE
                                      : page_before == PINNED      ? TAU_PAGE_PINNED
                                                                   : TAU_OK;
