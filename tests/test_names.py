@@ -17,7 +17,7 @@ from tautochrone.replay.systems import system_named, systems
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = "| mechanism | core | model | hw | `tau` system | paper |"
 KERNEL_HEAD = "| mechanism | kernel | tests | paper |"
-CORE_FOLDERS = ("core", "core/conventional")
+CORE_FOLDERS = ("core", "peers/conventional")
 # Units that translate nothing, and systems that are not ours.
 NO_MECHANISM = {"bare", "probe"}
 
@@ -54,11 +54,12 @@ def test_every_mechanism_of_the_core_is_in_the_table() -> None:
     """A file of the core without a row would be found by nobody."""
     folders = [*CORE_FOLDERS, "core/ports"]
     sources = {
-        (path.parent.relative_to(ROOT / "core") / path.stem).as_posix()
+        path.relative_to(ROOT / "core").with_suffix("").as_posix()
+        if folder == "core/ports"
+        else path.stem
         for folder in folders
         for path in (ROOT / folder).glob("*.c")
     }
-    sources = {name.removeprefix("conventional/") for name in sources}
     # The file of all, and parts of `ports/sv39` and `ports/record`.
     parts = {"tau", "ports/sv39_linear", "ports/record_wrap"}
     assert sources - parts == set(names("core"))

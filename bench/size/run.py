@@ -67,7 +67,7 @@ def measure(target: str, build: str, folder: Path) -> dict[str, dict[str, int]]:
     (folder / "stubs.c").write_text(STUBS)
     objects: list[str] = []
     sizes: dict[str, int] = {}
-    core = [*(ROOT / "core").glob("*.c"), *(ROOT / "core" / "conventional").glob("*.c")]
+    core = [*(ROOT / "core").glob("*.c"), *(ROOT / "peers" / "conventional").glob("*.c")]
     core.remove(ROOT / "core" / "tau.c")
     for source in [*sorted(core, key=lambda path: path.stem), folder / "stubs.c"]:
         made = folder / f"{source.stem}.o"

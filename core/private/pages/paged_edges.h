@@ -1,5 +1,4 @@
-// Where the blocks of a heap on pages meet, in pages. page_heap.c and break_heap.c include this,
-// because they place every object alike.
+// Where the blocks of a heap on pages meet, in pages.
 //
 // The boundary of two blocks takes 16 bytes of a 32-bit heap. If the second block's payload is at
 // t, the first block's footer is at t - 8, the second block's header at t - 4, and its links at t

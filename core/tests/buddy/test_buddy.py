@@ -248,7 +248,7 @@ def longest_paths(isa: str) -> dict[str, dict[str, int | list[int]]]:
     """Of take and give: the longest path, the most that is seen, and the most by number of splits
     or merges, in instructions and memory accesses."""
     names = {verb: f"tau_buddy_{verb}" for verb in (*OPERATIONS, "init", "add")}
-    image = core_code("buddy", isa, ["buddy.c"], keep=[*names.values()])
+    image = core_code("buddy", isa, ["core/buddy.c"], keep=[*names.values()])
     with Machine(image) as machine:
         counted = Counted(machine)
         counted.every_way()

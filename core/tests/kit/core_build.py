@@ -28,49 +28,49 @@ COMPILE_SECONDS_MAX = 300
 
 
 def sources_of(*systems: str, apart: tuple[str, ...] = ()) -> list[str]:
-    """The core's files that make SYSTEMS, once each, but for those APART."""
+    """The files that make SYSTEMS, from the root, once each, but for those APART."""
     names = dict.fromkeys(name for system in systems for name in CORE_FILES[system])
     return [name for name in names if name not in apart]
 
 
-WALKS = [f"tests/checks/check_{name}.c" for name in ("frames", "validity", "vspace")]
-WALKS += ["tests/kit/port_test.c"]
+WALKS = [f"core/tests/checks/check_{name}.c" for name in ("frames", "validity", "vspace")]
+WALKS += ["core/tests/kit/port_test.c"]
 SPACE = [*sources_of("vspace"), *WALKS]
 
 # check_tlsf.c includes tlsf.c.
-HEAP = [*sources_of(*heaps(), apart=("tlsf.c",)), *WALKS]
-HEAP += ["tests/checks/check_page_heap.c", "tests/checks/check_tlsf.c"]
+HEAP = [*sources_of(*heaps(), apart=("core/tlsf.c",)), *WALKS]
+HEAP += ["core/tests/checks/check_page_heap.c", "core/tests/checks/check_tlsf.c"]
 
-BUDDY = [*sources_of("buddy"), "tests/checks/check_buddy.c"]
-CODE_CACHE = [*sources_of("code_cache"), "tests/checks/check_code_cache.c"]
+BUDDY = [*sources_of("buddy"), "core/tests/checks/check_buddy.c"]
+CODE_CACHE = [*sources_of("code_cache"), "core/tests/checks/check_code_cache.c"]
 
-THREADED = [*sources_of("page_heap", "budget"), "tests/kit/port_threads.c"]
+THREADED = [*sources_of("page_heap", "budget"), "core/tests/kit/port_threads.c"]
 
-TLSF = ["tests/checks/check_tlsf.c", "tests/kit/port_test.c"]
-TLB_COLOR = ["tlb_color.c", *TLSF]
-BUDGET = ["tests/checks/check_budget.c", *TLSF]
+TLSF = ["core/tests/checks/check_tlsf.c", "core/tests/kit/port_test.c"]
+TLB_COLOR = ["core/tlb_color.c", *TLSF]
+BUDGET = ["core/tests/checks/check_budget.c", *TLSF]
 
-# What each program needs beside its own file, in core/. The checkers of heaps include the mechanism
+# What each program needs next to its own file. The checkers of heaps include the mechanism
 # that they check; those of pages walk what the headers show.
 COMPANIONS = {
     "test_bits": [],
     "test_inits": [
         *sources_of("vspace", "hierarchy", "buddy", "budget"),
-        "conventional/pagetable.c",
-        "tests/kit/port_test.c",
+        "peers/conventional/pagetable.c",
+        "core/tests/kit/port_test.c",
     ],
     "test_tlsf": TLSF,
     "test_tlsf_misuse": TLSF,
     "test_tlsf_pools": TLSF,
-    "test_tlsf_checker": ["tests/kit/port_test.c"],
-    "inject_tlsf": ["tlsf.c", "tests/kit/port_test.c"],
-    "corrupt_heap": ["tlsf.c", "budget.c", "tests/kit/port_test.c"],
+    "test_tlsf_checker": ["core/tests/kit/port_test.c"],
+    "inject_tlsf": ["core/tlsf.c", "core/tests/kit/port_test.c"],
+    "corrupt_heap": ["core/tlsf.c", "core/budget.c", "core/tests/kit/port_test.c"],
     "explore_tlsf": TLSF,
     "fuzz_tlsf": TLSF,
     "test_budget": BUDGET,
     "test_budget_plans": BUDGET,
     "test_budget_checker": TLSF,
-    "test_hooks": [*SPACE, "page_heap.c", *BUDGET[:2]],
+    "test_hooks": [*SPACE, "core/page_heap.c", *BUDGET[:2]],
     "test_threads": THREADED,
     "fuzz_budget": BUDGET,
     "test_frames": SPACE,
@@ -89,7 +89,7 @@ COMPANIONS = {
     "test_tlb_color": TLB_COLOR,
     "fuzz_tlb_color": TLB_COLOR,
     "explore_tlb_color": TLB_COLOR,
-    "test_tlb_malloc": ["conventional/tlb_malloc.c", *TLSF],
+    "test_tlb_malloc": ["peers/conventional/tlb_malloc.c", *TLSF],
 }
 
 
@@ -185,7 +185,7 @@ def build_program(
     """
     threaded = COMPANIONS[name] is THREADED
     (own,) = (core / "tests").rglob(f"{name}.c")
-    sources = [own, *(core / source for source in COMPANIONS[name])]
+    sources = [own, *(core.parent / source for source in COMPANIONS[name])]
     port = "port_threads" if threaded else "port_test"
     arguments = ["-I.", f'-DTAU_PORT_HEADER="core/tests/kit/{port}.h"']
     arguments += ["-fsanitize=thread", "-pthread"] if threaded else []

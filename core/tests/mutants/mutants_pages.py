@@ -409,16 +409,16 @@ HEAP = [
     ),
     (
         "header read after its page went",
-        "paged_calls.h",
-        "    paging->give_back(paged.heap, freed);\n",
-        "    paging->give_back(paged.heap, freed);\n"
+        "page_heap.c",
+        "    page_heap_give_back(heap, freed);\n",
+        "    page_heap_give_back(heap, freed);\n"
         "    (void)*(volatile tau_word *)(tlsf_after(block, used.size) - 1);\n",
     ),
     (
         "headers looked up anywhere",
         "paged_object.h",
-        "    return paged_can_look_at(paged, paging, block) && tlsf_is_used",
-        "    return paging->has_header(paged.heap, block) && tlsf_is_used",
+        "    return paged_can_look_at(heap, has_header, block) && tlsf_is_used",
+        "    return has_header(heap, block) && tlsf_is_used",
     ),
     (
         "refused block lost",
@@ -448,31 +448,31 @@ HEAP = [
     ("growth not committed", "page_heap.c", "    heap->committed_pages += pages;\n", ""),
     (
         "shrinks over a page border",
-        "paged_calls.h",
-        "return paged_edge_of(paged.origin, tlsf_after(block, size)) == end;",
+        "page_heap.c",
+        "return paged_edge_of(origin, tlsf_after(block, size)) == end;",
         "return true;",
     ),
     (
         "break never moves up",
-        "break_heap.c",
+        "peers/conventional/break_heap.c",
         "    if ((uintptr_t)cut.behind == heap->limit) {",
         "    if ((uintptr_t)cut.behind == 0) {",
     ),
     (
         "break never moves down",
-        "break_heap.c",
+        "peers/conventional/break_heap.c",
         "new_break < heap->break_page) {",
         "new_break == 0) {",
     ),
     (
         "inner free shrinks",
-        "break_heap.c",
-        "(uintptr_t)freed.behind == heap->limit",
-        "(uintptr_t)freed.behind != 0",
+        "peers/conventional/break_heap.c",
+        "freed.behind == heap->limit && new_break",
+        "freed.behind != 0 && new_break",
     ),
     (
         "pages above the break mapped",
-        "break_heap.c",
+        "peers/conventional/break_heap.c",
         "heap->break_page - heap->first.number) {",
         "heap->pages_count) {",
     ),

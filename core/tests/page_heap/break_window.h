@@ -3,7 +3,7 @@
 #ifndef BREAK_WINDOW_H
 #define BREAK_WINDOW_H
 
-#include "core/conventional/break_heap.h"
+#include "peers/conventional/break_heap.h"
 #include "core/private/pages/frames_inline.h"
 #include "core/tests/checks/check_frames.h"
 #include "core/tests/checks/check_tlsf.h"

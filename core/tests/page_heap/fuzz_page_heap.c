@@ -10,7 +10,7 @@
 //
 // Usage: fuzz_page_heap SEED CALLS. If TAU_FUZZ_LOG is set, the calls are written to that file for
 // the Python models to repeat.
-#include "core/conventional/break_heap.h"
+#include "peers/conventional/break_heap.h"
 #include "core/tests/checks/check_frames.h"
 #include "core/tests/checks/check_page_heap.h"
 #include "core/tests/checks/check_tlsf.h"

@@ -10,7 +10,7 @@
 // up (page_window.h).
 //
 // Usage: fuzz_page_heap_frames SEED CALLS.
-#include "core/conventional/break_heap.h"
+#include "peers/conventional/break_heap.h"
 #include "core/page_heap.h"
 #include "core/tests/kit/fuzz.h"
 #include "core/tests/kit/page_window.h"

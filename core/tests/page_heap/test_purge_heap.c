@@ -1,14 +1,12 @@
-// Goal: the contract of purge_heap.h: which pages free gives back, what stays for the headers of
-// others, what is refused. Method: examples worked out by hand in a window whose pages are closed
-// until they are looked up; random programs are replayed in tool/tests/replay/test_paging.py, where
-// every page is compared with the model of the heap on pages.
-#include "core/conventional/purge_heap.h"
-
+// Goal: the contract of tau_break_heap_free_purging: which pages it releases, which stay because a
+// header lies in them, what it refuses. Method: examples worked out by hand in a window whose pages
+// are closed until they are looked up. tool/tests/replay/test_paging.py replays random programs and
+// compares every page with the model of the heap on pages.
 #include "core/tests/page_heap/break_window.h"
 
 static enum tau_status give_back(void *object) {
     enum tau_status status = TAU_OK;
-    WINDOW_RUN(WINDOW_ALLOCATOR, status = tau_purge_heap_free(&heap, object));
+    WINDOW_RUN(WINDOW_ALLOCATOR, status = tau_break_heap_free_purging(&heap, object));
     return status;
 }
 

@@ -34,7 +34,7 @@ def build(
     name = f"{kind}_{mechanism}"
     tests = [f"tables/{name}.c", f"checks/check_{mechanism}.c", "checks/check_frames.c"]
     sources = [core / "tests" / source for source in tests]
-    sources += [core / source for source in CORE_FILES[mechanism]]
+    sources += [core.parent / source for source in CORE_FILES[mechanism]]
     return compile_c(build_of, sources, folder / name, ["-I.", *extra], core.parent)
 
 

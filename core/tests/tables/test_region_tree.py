@@ -184,7 +184,7 @@ def longest_paths(isa: str) -> dict[str, dict[str, int]]:
     many states costs, in instructions and memory accesses."""
     names = {verb: f"tau_region_tree_{verb}" for verb in OPERATIONS}
     keep = [*names.values(), "tau_region_tree_init"]
-    image = core_code("region_tree", isa, ["region_tree.c"], keep=keep)
+    image = core_code("region_tree", isa, ["core/region_tree.c"], keep=keep)
     seen = {verb: [0, 0] for verb in OPERATIONS}
     with Machine(image) as machine:
         tree, words = machine.reserve(8), machine.reserve(size_bytes(PAGES_LOG2_MAX))

@@ -18,7 +18,7 @@ import pytest
 from hw.build import HW
 from testing.mutants import Group, Mutant
 
-COPIED = ("hw", "model", "core", "targets", "facts", "testing", "pyproject.toml")
+COPIED = ("hw", "model", "core", "peers", "targets", "facts", "testing", "pyproject.toml")
 MODULES = [
     importlib.import_module(f"hw.{path.parent.name}.mutants")
     for path in sorted(HW.glob("*/mutants.py"))

@@ -37,7 +37,7 @@ SABOTAGES = (
     (
         "two pages on one frame",
         PAGETABLE,
-        "core/conventional/pagetable_inline.h",
+        "peers/conventional/pagetable_inline.h",
         "= frame | rights;",
         "= (frame & ~1u) | rights;",
         HELD,
@@ -121,7 +121,7 @@ def test_sabotage_is_noticed(
     said: str,
 ) -> None:
     """The program is built from a copy of the sources with one change."""
-    Mutant(said, file, old, new).applied(tmp_path, ("core", "hw", "targets", "facts"))
+    Mutant(said, file, old, new).applied(tmp_path, ("core", "peers", "hw", "targets", "facts"))
     proper = tile_program.program
 
     def program(*arguments: object) -> Path:

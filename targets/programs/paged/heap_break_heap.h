@@ -3,7 +3,7 @@
 #ifndef TAU_PAGED_HEAP_BREAK_HEAP_H
 #define TAU_PAGED_HEAP_BREAK_HEAP_H
 
-#include "core/conventional/break_heap.h"
+#include "peers/conventional/break_heap.h"
 #include "targets/programs/paged/table.h"
 
 static struct tau_break_heap heap;

@@ -153,7 +153,7 @@ def core_image(
             "count on tlsf and budget; peers are in bench/allocators",
             EXIT_USAGE,
         )
-    files = [f"core/{name}" for name in CORE_FILES[system]]
+    files = [*CORE_FILES[system]]
     files += ["targets/programs/budget.c"] if system == "budget" else []
     flags, prefix = [*build.cflags, *cflags], f"tau_{system}"
     name = f"{system}-check{build.check_level}"

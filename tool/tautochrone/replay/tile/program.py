@@ -138,7 +138,7 @@ def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> 
     """
     root = hardware_folder().parent
     files = [f"{FOLDER}/{name}" for name in PROGRAM_FILES]
-    files += [f"core/{name}" for name in system.heap.files]
+    files += system.heap.files
     target = "tile-b" if config_format.CONFIGS[system.config] else "tile"
     flags = flags_of(system, root, assert_level, check_level)
     with building():

@@ -15,7 +15,7 @@ from tautochrone.targets.sources import CORE_FILES
 from tautochrone.tlb.tile.faults import LARGE_FRAME
 from tautochrone.tlb.tile.system import PAGE_BYTES, Extent, Extras, System, TileTask, Words, c_text
 
-CORE = tuple(f"core/{name}" for name in CORE_FILES["tlb_color"])
+CORE = CORE_FILES["tlb_color"]
 TASK = "kernel/systems/tasks"
 # What is too large for its pages may overlap another part: _words says which is.
 FLAGS = (

@@ -1,5 +1,5 @@
 // The paper's colors, each a TLSF.
-#include "core/conventional/tlb_malloc.h"
+#include "peers/conventional/tlb_malloc.h"
 
 #include "core/private/bits.h"
 #include "core/private/check.h"

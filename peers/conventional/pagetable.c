@@ -1,8 +1,8 @@
 // The plain page table. Its walks are inlined in pagetable_inline.h.
-#include "core/conventional/pagetable.h"
+#include "peers/conventional/pagetable.h"
 
-#include "core/conventional/pagetable_inline.h"
 #include "core/private/memory.h"
+#include "peers/conventional/pagetable_inline.h"
 
 static size_t pagetable_words_of_bits(unsigned pages_log2) {
     TAU_ASSERT(pages_log2 >= TAU_SPACE_PAGES_LOG2_MIN);

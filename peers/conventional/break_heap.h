@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/conventional/pagetable.h"
 #include "core/status.h"
 #include "core/tlsf.h"
+#include "peers/conventional/pagetable.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +38,14 @@ bool tau_break_heap_resize(struct tau_break_heap *heap, void *pointer, size_t si
 
 // Cost: linear in the pages between the old and the new end of the heap.
 enum tau_status tau_break_heap_free(struct tau_break_heap *heap, void *pointer);
+
+// The free of the purging heap: also unmaps every page of the block that no header of a block
+// needs, at once and anywhere in the heap, as tau_page_heap_free does. It separates what that
+// policy saves from what the real-time MMU saves, which releases the same pages in constant time.
+// A heap is freed by one of the two only. A page of a free block below the break can be mapped by a
+// late access: the table does not know whose it is.
+// Cost: linear in the pages of the block.
+enum tau_status tau_break_heap_free_purging(struct tau_break_heap *heap, void *pointer);
 size_t tau_break_heap_usable_size(const struct tau_break_heap *heap, const void *pointer);
 
 // The fault handler: maps PAGE if it lies below the break.

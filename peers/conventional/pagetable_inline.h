@@ -2,11 +2,11 @@
 #ifndef TAU_PAGETABLE_INLINE_H
 #define TAU_PAGETABLE_INLINE_H
 
-#include "core/conventional/pagetable.h"
 #include "core/private/bits.h"
 #include "core/private/check.h"
 #include "core/private/inline.h"
 #include "core/private/pages/frames_inline.h"
+#include "peers/conventional/pagetable.h"
 
 // The pool's list of released frames while a walk extends it in registers.
 struct pagetable_chain {
