@@ -1,5 +1,5 @@
-// Whether a pointer is an object of a heap on pages. A false header may lead to an unmapped page, so
-// each header's page is looked at before the header.
+// Whether a pointer is an object of a heap on pages. A false header may lead to an unmapped page:
+// the page of each header is looked at first.
 #ifndef TAU_PAGED_OBJECT_H
 #define TAU_PAGED_OBJECT_H
 

@@ -341,7 +341,8 @@ def survives(mutant: Mutant, folder: Path) -> bool:
 
     Raises StaleMutant, or CompileError if the change is no C.
     """
-    found = [programs for start, programs in PROGRAMS.items() if mutant.file.startswith(start)]
+    file = Path(mutant.file).name
+    found = [programs for start, programs in PROGRAMS.items() if file.startswith(start)]
     programs = []
     for name in found[0] if found else TLSF_PROGRAMS:
         plain = "explore" in name or "threads" in name

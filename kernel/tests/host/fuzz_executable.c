@@ -1,5 +1,5 @@
 // Reads damaged executables under sanitizers: nothing outside of the file is read, and what is
-// accepted keeps the promises of kernel/executable.h.
+// accepted keeps the promises of kernel/slots/executable.h.
 //
 //   fuzz_executable SEED N HASH FILE     every shorter file, then N files with random changes
 //
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "facts/gen/tau_tile_format.h"
-#include "kernel/executable.h"
+#include "kernel/slots/executable.h"
 
 enum { BYTES_MAX = 1 << 16, ANSWERS_MAX = 32, CHANGES_MAX = 4, HEAD_BYTES = 52 + 3 * 32 };
 

@@ -197,7 +197,7 @@ LOADED = [
     ("the stack pointer of before", "trap.S", "    sw t0, 4 * TAU_CONTEXT_SP(sp)\n", ""),
 ]
 ENDS = [
-    ("no gate", "slot.c", "#if TAU_LEAK != TAU_LEAK_GATE", "#if TAU_LEAK == TAU_LEAK_GATE"),
+    ("no gate", "slot.c", '    __asm__ volatile("wfi" ::: "memory");\n', ""),
     (
         "late slots go on",
         "slot.c",
@@ -237,13 +237,13 @@ MARGIN = [
     ),
 ]
 GROUPS = [
-    Group("loaded", LOADER_TESTS, mutants_of("kernel", LOADED)),
-    Group("ends", SLOT_TESTS, mutants_of("kernel", ENDS)),
-    Group("forgotten", COMPOSABILITY_TESTS, mutants_of("kernel", FORGOTTEN)),
+    Group("loaded", LOADER_TESTS, mutants_of("kernel/slots", LOADED)),
+    Group("ends", SLOT_TESTS, mutants_of("kernel/slots", ENDS)),
+    Group("forgotten", COMPOSABILITY_TESTS, mutants_of("kernel/slots", FORGOTTEN)),
     Group(
         "margin",
         [f"{TILE}/test_os_slot.py::test_what_is_shorter_holds_or_stops"],
-        mutants_of("kernel", MARGIN),
+        mutants_of("kernel/slots", MARGIN),
         slow=True,
     ),
 ]

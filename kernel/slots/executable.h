@@ -1,8 +1,8 @@
 // An application's executable: what the loader needs of an ELF file, checked whole.
 //
 // The file is hostile until this has read it. It is read by words, which may take their time.
-#ifndef TAU_KERNEL_EXECUTABLE_H
-#define TAU_KERNEL_EXECUTABLE_H
+#ifndef TAU_SLOTS_EXECUTABLE_H
+#define TAU_SLOTS_EXECUTABLE_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "kernel/system_file.h"
+#include "kernel/slots/system_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>

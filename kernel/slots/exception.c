@@ -1,7 +1,5 @@
-#include "kernel/exception.h"
-
-#include "kernel/kernel.h"
-#include "kernel/pages.h"
+#include "kernel/slots/kernel.h"
+#include "kernel/slots/pages.h"
 #include "kernel/stop.h"
 
 enum {

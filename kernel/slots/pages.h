@@ -1,13 +1,13 @@
 // The pages of applications: allocated by exactly the sizes of the page list, bound, cleared, and
 // given back [P2-10, P2-11].
-#ifndef TAU_KERNEL_PAGES_H
-#define TAU_KERNEL_PAGES_H
+#ifndef TAU_SLOTS_PAGES_H
+#define TAU_SLOTS_PAGES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel/executable.h"
-#include "kernel/kernel.h"
+#include "kernel/slots/executable.h"
+#include "kernel/slots/kernel.h"
 
 // Hands the system file's frames to the buddy and loads the base code. NULL, or what is wrong.
 const char *tau_pages_begin(void);

@@ -1,7 +1,5 @@
-#include "kernel/loader.h"
-
-#include "kernel/kernel.h"
-#include "kernel/pages.h"
+#include "kernel/slots/kernel.h"
+#include "kernel/slots/pages.h"
 #include "kernel/stop.h"
 
 // Stopwatches of the mailbox: the steps of a set-up, tagged with the application.

@@ -1,11 +1,9 @@
 // The start of a tile: reads the system file, hands out the memory, and enters the first slot.
-#include "kernel/kernel.h"
-#include "kernel/loader.h"
-#include "kernel/mmu_switch.h"
-#include "kernel/pages.h"
-#include "kernel/slot.h"
+#include "kernel/copy_words.h"
+#include "kernel/slots/kernel.h"
+#include "kernel/slots/mmu_switch.h"
+#include "kernel/slots/pages.h"
 #include "kernel/stop.h"
-#include "kernel/words.h"
 
 enum { LOADER_STACK_BYTES = 2048, TIMER_INTERRUPT = 1 << 7 };
 

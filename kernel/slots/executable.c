@@ -1,4 +1,4 @@
-#include "kernel/executable.h"
+#include "kernel/slots/executable.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,8 @@
-// Memory cleared and copied, eight words a turn of the loop.
-//
-// With a word a turn, the loop costs more than its store. The words are `volatile`, as the tile's
-// other hardware reads and writes the same memory.
-#ifndef TAU_KERNEL_WORDS_H
-#define TAU_KERNEL_WORDS_H
+// Clears and copies memory, eight words per turn of the loop: with one word per turn, the loop
+// costs more than its store. The words are `volatile`, as the tile's other hardware reads and
+// writes the same memory.
+#ifndef TAU_KERNEL_COPY_WORDS_H
+#define TAU_KERNEL_COPY_WORDS_H
 
 #include <stdint.h>
 

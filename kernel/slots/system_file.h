@@ -2,8 +2,8 @@
 //
 // It lies in the memory tile, whose words take their time: what a slot needs is copied at the
 // start.
-#ifndef TAU_KERNEL_SYSTEM_FILE_H
-#define TAU_KERNEL_SYSTEM_FILE_H
+#ifndef TAU_SLOTS_SYSTEM_FILE_H
+#define TAU_SLOTS_SYSTEM_FILE_H
 
 #include <stdint.h>
 

@@ -1,9 +1,8 @@
-#include "kernel/pages.h"
+#include "kernel/slots/pages.h"
 
-#include "kernel/leak.h"
-#include "kernel/mmu_switch.h"
+#include "kernel/copy_words.h"
+#include "kernel/slots/mmu_switch.h"
 #include "kernel/stop.h"
-#include "kernel/words.h"
 
 enum { PAGE_LOG2 = 10, BASE_ORDER = 2 };
 
@@ -96,26 +95,6 @@ static bool take_pool(struct tau_application *application, uint32_t frames_count
     return true;
 }
 
-#if TAU_LEAK == TAU_LEAK_PAGE_MIX
-// The page in four of the next smaller size, and these in four if need be.
-static bool take_smaller(struct tau_application *application, struct tau_bound_page page) {
-    if (page.order == 0 || application->pages_count + 3 > TAU_COMPOSE_LIMIT_ENTRIES) {
-        return false;
-    }
-    for (uint32_t i = 0; i < 4; i++) {
-        struct tau_bound_page quarter = page;
-        quarter.order--;
-        quarter.page += i << 2 * quarter.order;
-        if (take(&quarter, 0)) {
-            application->pages[application->pages_count++] = quarter;
-        } else if (!take_smaller(application, quarter)) {
-            return false;
-        }
-    }
-    return true;
-}
-#endif
-
 const char *tau_pages_allocate(uint32_t number) {
     const struct tau_system_file *file = &tau_kernel.file;
     struct tau_application *application = &tau_kernel.applications[number];
@@ -145,11 +124,6 @@ const char *tau_pages_allocate(uint32_t number) {
         if (is_enough && page.kind == TAU_COMPOSE_PAGE_KIND_POOL) {
             is_enough = add_pool_page(application);
         }
-#if TAU_LEAK == TAU_LEAK_PAGE_MIX
-        if (!is_enough) {
-            is_enough = take_smaller(application, page);
-        }
-#endif
     }
     is_enough =
         is_enough && take_pool(application, tau_system_file_application(
@@ -183,11 +157,6 @@ static uint32_t filled_words(const struct tau_bound_page *page,
 
 // The rights of a page that waits for its first touch are kept; the entry is empty.
 static void bind(uint32_t table, uint32_t entry, const struct tau_bound_page *page) {
-#if TAU_LEAK == TAU_LEAK_ONE_TABLE
-    entry = 16 * table + entry;
-    table = 0;
-    tau_leak_generation++;
-#endif
     tau_mmu_composable_set(table, entry, page->page, page->order,
                            page->is_mapped ? page->frame.number | page->rights : 0);
 }

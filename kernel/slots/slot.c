@@ -1,17 +1,6 @@
-#include "kernel/slot.h"
-
-#include "kernel/kernel.h"
-#include "kernel/leak.h"
-#include "kernel/mmu_switch.h"
+#include "kernel/slots/kernel.h"
+#include "kernel/slots/mmu_switch.h"
 #include "kernel/stop.h"
-
-uint32_t tau_leak_generation;
-#if TAU_LEAK == TAU_LEAK_LOAD_TIME || TAU_LEAK == TAU_LEAK_KERNEL_PATH
-static void leak_turns(uint32_t turns) {
-    for (volatile uint32_t i = 0; i < turns; i++) {
-    }
-}
-#endif
 
 static void set_timer(uint64_t cycle) {
     // The compare value is never below both numbers meanwhile.
@@ -25,9 +14,7 @@ static void wait_for_release(uint64_t release_cycle) {
     if (tau_tile_cycle() + TAU_COMPOSE_GATE_MARGIN_CYCLES > release_cycle) {
         tau_stop("a slot is late: the OS slot is too short");
     }
-#if TAU_LEAK != TAU_LEAK_GATE
     __asm__ volatile("wfi" ::: "memory");
-#endif
 }
 
 static bool is_active(const struct tau_application *application, uint32_t major_frame) {
@@ -64,14 +51,6 @@ static struct tau_context *owner_of(struct tau_slot slot, uint32_t *table) {
 struct tau_context *tau_slot_end(void) {
     struct tau_kernel *kernel = &tau_kernel;
     const uint32_t *header = kernel->file.header;
-#if TAU_LEAK == TAU_LEAK_LOAD_TIME || TAU_LEAK == TAU_LEAK_KERNEL_PATH
-    const struct tau_slot before = kernel->file.slots[kernel->slot];
-    const struct tau_application *last =
-        before.application < TAU_COMPOSE_LIMIT_APPLICATIONS &&
-                kernel->applications[before.application].state == TAU_APPLICATION_LOADED
-            ? &kernel->applications[before.application]
-            : NULL;
-#endif
     kernel->slot++;
     if (kernel->slot >= header[TAU_COMPOSE_HEADER_SLOT_COUNT]) {
         kernel->slot = 0;
@@ -84,13 +63,7 @@ struct tau_context *tau_slot_end(void) {
     kernel->release_cycle +=
         header[TAU_COMPOSE_HEADER_USER_SLOT_CYCLES] + header[TAU_COMPOSE_HEADER_OS_SLOT_CYCLES];
     wait_for_release(kernel->release_cycle);
-#if TAU_LEAK == TAU_LEAK_LOAD_TIME
-    leak_turns(last == NULL ? 0 : last->pages_count);
-#endif
     tau_tile_write(TAU_TILE_REGISTER_OWNER, (uint32_t)slot.application << 8 | slot.task);
-#if TAU_LEAK == TAU_LEAK_KERNEL_PATH
-    leak_turns(last != NULL && last->stopped_tasks != 0 ? 7 : 0);
-#endif
     set_timer(kernel->release_cycle + header[TAU_COMPOSE_HEADER_USER_SLOT_CYCLES]);
     return next;
 }
