@@ -101,8 +101,8 @@ class Builder:
     def _program(self, text: str, tasks_count: int, forgets: bool, state: int, stack: int) -> Path:
         source = self.folder / "system.c"
         source.write_text(text, encoding="utf-8")
-        flags = [f"-DTAU_TASKS_COUNT={tasks_count}u"]
-        flags += ["-DTAU_TASKS_SWITCH_FORGETS"] if forgets else []
+        switch = ("-DTAU_TASKS_SWITCH_FORGETS",) if forgets else ()
+        flags = (f"-DTAU_TASKS_COUNT={tasks_count}u", *switch)
         sources = sorted((self.root / "kernel/tasks").glob("*.[cS]"))
         return link(
             "tile",
