@@ -20,8 +20,7 @@ TLSF_PROGRAMS = ["test_tlsf", "test_tlsf_misuse", "test_tlsf_pools", "fuzz_tlsf"
 TLSF_PROGRAMS += ["test_hooks", "test_budget"]
 BUDGET_PROGRAMS = ["test_budget", "test_budget_plans", "fuzz_budget"]
 SPACE_PROGRAMS = ["test_frames", "test_validity", "test_vspace", "fuzz_vspace", "explore_vspace"]
-HEAP_PROGRAMS = ["test_page_heap", "test_page_heap_frames", "test_break_heap", "fuzz_forget"]
-HEAP_PROGRAMS += ["fuzz_page_heap_frames", "fuzz_page_heap"]
+HEAP_PROGRAMS = ["test_page_heap", "test_break_heap", "fuzz_forget", "fuzz_page_heap"]
 # The programs whose mechanism a file begins with; all others are TLSF's.
 PROGRAMS = {
     "budget": BUDGET_PROGRAMS,
