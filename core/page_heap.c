@@ -6,7 +6,7 @@
 // 2. The pages between two edges belong to the region of the first edge. Faults map them, and only
 //    while the block that covers them is in use.
 // 3. free merges the block. Edges that now lie inside the merged block are removed. The frames of
-//    their regions, those of the object among them, are released as one chain. If the block's own
+// their regions, which include the object's, are released as one chain. If the block's own
 //    edge stays, its region keeps only its first page.
 #include "core/page_heap.h"
 

@@ -43,7 +43,7 @@ struct tau_page_heap {
 // - tau_vspace_map_region or tau_vspace_map_page would fail, with their reasons
 // - tau_tlsf_init would fail for the size (TAU_POOL_TOO_SMALL, TAU_POOL_TOO_LARGE)
 // - ORIGIN cannot be the start of a page, or the heap's end wraps around (TAU_BAD_ARGUMENT)
-// Cost: that of tau_tlsf_init.
+// Cost: as tau_tlsf_init.
 enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace *space,
                                    uintptr_t origin, struct tau_page first, uint32_t pages,
                                    uint32_t commit_max_pages);
@@ -78,7 +78,7 @@ bool tau_page_heap_resize(struct tau_page_heap *heap, void *pointer, size_t size
 // Cost: 284 instructions (279 with Zbb), 98 accesses, whatever the object's size.
 enum tau_status tau_page_heap_free(struct tau_page_heap *heap, void *pointer);
 
-// Bytes that may be used from POINTER on. 0 if POINTER is no object of the heap.
+// Bytes that may be used from POINTER on. 0 if POINTER is not an object of the heap.
 size_t tau_page_heap_usable_size(const struct tau_page_heap *heap, const void *pointer);
 
 // Constant-time self test. core/tests/checks/check_page_heap.c checks the whole heap.

@@ -1,8 +1,8 @@
 """Golden models of the two heaps on pages: where blocks lie, and which pages are mapped to what.
 
 Both place blocks alike: `PagedTlsf` is TLSF with blocks that never start a page. `PageHeap` is
-ours, `BreakHeap` the conventional one. After each call the pages that must be mapped are worked out
-anew from all blocks; what was mapped and need not be is given back. Addresses are counted from
+ours, `BreakHeap` the conventional one. After each call the pages that must be mapped follow from
+all blocks; mapped pages that need not be are released. Addresses are counted from
 where the space's page 0 would be. Every operation answers what the C function answers: an address
 or None for a pointer, a status name for a status. Cost: proportional to blocks and pages.
 """

@@ -27,12 +27,13 @@ class HeapError(Exception):
 class Heap:
     """A heap on pages.
 
-    `about`: what it does, in one line. `files`: its source files, in the order in which they are
-    linked. `space`: the tables that it maps pages in, whose regions
-    `tau_<space>_unmap_region` gives back. `calls`: the
-    functions that are not called `tau_<heap>_<call>`; `fault` maps a page. `emulated`: the systems
-    that run it in emulated code, and what is defined for each. `tile`: the systems that run it on
-    the tile, and the unit of each. `differs`: what one of these systems has and the others do not.
+    - `about`: its policy, in one line.
+    - `files`: its source files, in the order in which they are linked.
+    - `space`: the tables that it maps pages in. `tau_<space>_unmap_region` releases their regions.
+    - `calls`: the functions that are not called `tau_<heap>_<call>`; `fault` maps a page.
+    - `emulated`: the systems that run it in emulated code, and the definitions of each.
+    - `tile`: the systems that run it on the tile, and the unit of each.
+    - `differs`: how one of these systems differs from the others.
     """
 
     name: str

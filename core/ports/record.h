@@ -24,7 +24,7 @@
 //   k_malloc and the member heap of a k_heap.
 // - A listener for HEAP_ID_LIBC is never called, and the C library does not export its heap. Use
 //   record_wrap.c for malloc.
-// - The reported sizes are those of chunks.
+// - The reported sizes are chunk sizes.
 // - A realloc in place is reported as alloc, then free, of one address. tau import joins the two.
 //     extern struct k_heap _system_heap;
 //     static void on_alloc(uintptr_t heap_id, void *p, size_t n) {

@@ -30,8 +30,8 @@ struct tau_executable {
     uint32_t tasks_count;
 };
 
-// Reads the ELF file of SIZE_BYTES at IMAGE into EXECUTABLE. HASH is that of the base code. Returns
-// NULL, or what is wrong; then EXECUTABLE may hold anything:
+// Reads the ELF file of SIZE_BYTES at IMAGE into EXECUTABLE. HASH is the base code's. Returns
+// NULL, or the reason for a refusal; then EXECUTABLE may hold anything:
 // - it is truncated, or not an ELF32 little-endian executable for RISC-V;
 // - an offset or a size does not fit into the file or the window, or is not a multiple of 4;
 // - a segment is writable and executable, overlaps another, or lies below where applications may;

@@ -9,7 +9,8 @@
 #include "kernel/slots/executable.h"
 #include "kernel/slots/kernel.h"
 
-// Hands the system file's frames to the buddy and loads the base code. NULL, or what is wrong.
+// Hands the system file's frames to the buddy and loads the base code. Returns NULL, or the reason
+// why not.
 const char *tau_pages_begin(void);
 
 // Takes the frames of APPLICATION's page list. NULL, or why not; then it has none.

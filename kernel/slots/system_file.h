@@ -20,8 +20,8 @@ struct tau_system_file {
     struct tau_slot slots[TAU_COMPOSE_LIMIT_SLOTS];
 };
 
-// Reads the part of tile TILE at the start of MEMORY. Returns NULL, or what is wrong:
-// - there is no part for the tile, or it has another magic number or version;
+// Reads the part of tile TILE at the start of MEMORY. Returns NULL, or the reason for a refusal:
+// - the tile has no part, or it has another magic number or version;
 // - a table has more rows than the limits allow, or reaches beyond the part;
 // - the part, an image or the base code reaches beyond the memory tile, or is not aligned to words;
 // - a slot or a command names an application or a task that is not there;

@@ -22,8 +22,8 @@ struct tau_tasks_jobs {
     bool is_stopped;
 };
 
-// The state while tasks run. It lies in one page of the window, the stack in another: the linker is
-// told where. Only the code, and the words of entry.h, lie in the banks.
+// The state while tasks run. It lies in one page of the window, the stack in another; the linker
+// places both. Only the code, and the words of entry.h, lie in the banks.
 struct tau_tasks_state {
     struct tau_context contexts[TAU_TASKS_MAX];
     struct tau_tasks_jobs jobs[TAU_TASKS_MAX];

@@ -25,7 +25,7 @@ struct tau_break_heap {
     uintptr_t limit;      // end of the heap
 };
 
-// The operations are those of page_heap.h, without the commitment. Costs are stated under the same
+// The operations are as in page_heap.h, without the commitment. Costs are stated under the same
 // conditions.
 enum tau_status tau_break_heap_init(struct tau_break_heap *heap, struct tau_pagetable *table,
                                     uintptr_t origin, struct tau_page first, uint32_t pages);

@@ -46,8 +46,8 @@ struct tau_tlb_malloc {
 
 // Makes the colors of a pool at POOL. HEAPS has room for the small and the large colors.
 // Fails, with nothing changed, if and only if: a pointer is NULL, R is not less than M, there are
-// no ways, M is no power of two, a page is too small for the control block (less than 2048 bytes),
-// a color is larger than a TLSF can be, POOL is no multiple of M pages, or the pool does
+// no ways, M is not a power of two, a page is too small for the control block (less than 2048
+// bytes), a color is larger than a TLSF can be, POOL is not a multiple of M pages, or the pool does
 // not end inside the address space, in pages that 32 bits count (TAU_BAD_ARGUMENT). Cost: one step
 // per pair of ways, for each color.
 enum tau_status tau_tlb_malloc_init(struct tau_tlb_malloc *heap,
@@ -56,7 +56,7 @@ enum tau_status tau_tlb_malloc_init(struct tau_tlb_malloc *heap,
 
 // An object of COLOR: of a small color if SIZE_BYTES fits into a page with its overhead, else of a
 // large one. Returns NULL if and only if there is no such color, or tau_tlsf_malloc finds no room.
-// Cost: that of tau_tlsf_malloc, and the choice of a color.
+// Cost: as tau_tlsf_malloc, and the choice of a color.
 void *tau_tlb_malloc_allocate(struct tau_tlb_malloc *heap, size_t size_bytes, uint32_t color);
 
 // Frees an object of COLOR. As tau_tlsf_free; a pointer into another color is foreign.

@@ -28,7 +28,7 @@ struct budget_class {
     tau_word start;  // link
     tau_word end;    // link
     tau_word used_count;
-    tau_word bits;  // link (level >= 1): the in-use bits; bit i is that of bucket i
+    tau_word bits;  // link (level >= 1): the in-use bits; bit i belongs to bucket i
 };
 
 _Static_assert(sizeof(struct budget_class) == 8 * sizeof(tau_word), "an index is one shift");
@@ -42,7 +42,7 @@ struct budget_fields {
     tau_word shared;     // link to the TLSF, 0 if there is none
     tau_word dedicated;  // link to the first region
     tau_word dedicated_bytes;
-    tau_word refused_count;  // requests refused because there is no shared region
+    tau_word refused_count;  // requests refused for want of a shared region
     uint32_t multiplier;
     uint16_t sizes;  // offset of the size table from the handle
     uint16_t order;  // offset of the plan order: entry i is the class of the plan's entry i

@@ -138,8 +138,8 @@ TAU_INLINE tau_word *paged_block_of(void *pointer) {
 
 // The block of an object with ALIGNMENT, which is above the usual one, in the free block at FOUND.
 // *POINTER is the object. The bytes from FOUND to the result are none or a block. It takes at most
-// three steps of ALIGNMENT: a gap of one unit is no block, and skipping that gap may lead to the
-// start of a page.
+// three steps of ALIGNMENT: a gap of one unit is too small for a block, and skipping that gap may
+// lead to the start of a page.
 TAU_INLINE tau_word *paged_aligned_block(tau_word *found, size_t alignment, void **pointer) {
     uintptr_t address = tau_bits_round_up((uintptr_t)found, alignment);
     TAU_ASSERT(alignment > TAU_ALIGNMENT);

@@ -3,8 +3,7 @@
 // - No object loses a byte.
 // - With any number of frames left, especially none, one and two, a request is served if and only
 //   if its frames and its commitment suffice.
-// - The pages that our heap has mapped are at each moment a subset of those of the conventional
-//   heap.
+// - The pages that our heap has mapped are at each moment a subset of the conventional heap's.
 //
 // Method: random programs in a window whose pages are closed until their frame is looked up
 // (page_window.h), full walks, and the same program on both heaps, step by step, with plenty of
@@ -12,7 +11,7 @@
 // pool before each call.
 //
 // Usage: fuzz_page_heap SEED CALLS. If TAU_FUZZ_LOG is set, the calls are written to that file for
-// the Python models to repeat: they know what is served, where it lies and what is mapped.
+// the Python models to repeat: they predict each answer, each place and each mapped page.
 #include "core/tests/checks/check_frames.h"
 #include "core/tests/checks/check_page_heap.h"
 #include "core/tests/checks/check_tlsf.h"
@@ -259,7 +258,7 @@ static void expect_marks(const struct object *object) {
     }
 }
 
-// The object has SIZE bytes from now on: what was beyond is no longer its own.
+// The object has SIZE bytes from now on: bytes beyond are no longer its own.
 static void resize_object(struct object *object, size_t size) {
     unsigned kept = 0;
     for (unsigned i = 0; i < object->marks_count; i++) {

@@ -1,7 +1,7 @@
 // Goal: the contract of break_heap.h, with both ways to free: which pages stay, when pages are
-// released, what is refused. Method: examples worked out by hand in a window whose pages are closed
-// until they are looked up. Random programs of the conventional heap are in fuzz_page_heap.c; those
-// of the purging one are replayed in tool/tests/replay/test_paging.py, where every page is compared
+// released, which calls are refused. Method: examples by hand in a window whose pages are closed
+// until they are looked up. Random programs of the conventional heap are in fuzz_page_heap.c. The
+// purging one is replayed in tool/tests/replay/test_paging.py, where every page is compared
 // with the model of the heap on pages.
 #include "core/private/pages/frames_inline.h"
 #include "core/tests/checks/check_frames.h"
@@ -98,7 +98,7 @@ static void only_the_end_gives_pages_back(enum tau_pagetable_walk walk) {
     EXPECT_EQUAL(give_back(objects[1]), TAU_OK);
     EXPECT_EQUAL(give_back(objects[2]), TAU_OK);
     EXPECT_EQUAL(table.mapped_pages, 2 + 20);
-    // Reused without a fault, and with what it held.
+    // Reused without a fault, and with its old content.
     const unsigned faults_count = window.faults_count;
     unsigned char *const again = allocate(9 * PAGE);
     EXPECT(again == objects[1]);

@@ -1,8 +1,8 @@
-"""Builds and runs the C tests of the heaps on pages, and repeats what they did in the models.
+"""Builds and runs the C tests of the heaps on pages, and repeats their calls in the models.
 
 The fuzzer's log says where each object was placed, which faults came in which order, and after each
-call which page has which frame, which regions exist and what is committed. All of it must be the
-models' answer, with any number of frames left.
+call which page has which frame, which regions exist and which pages are committed.
+All of it must be the models' answer, with any number of frames left.
 """
 
 from __future__ import annotations

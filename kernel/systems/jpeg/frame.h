@@ -1,4 +1,4 @@
-// The segments that say what is coded (T.81, B.2.2, B.2.3): SOF0, SOS, and Adobe's APP14.
+// The segments of the frame and the scan (T.81, B.2.2, B.2.3): SOF0, SOS, and Adobe's APP14.
 #ifndef TAU_JPEG_FRAME_H
 #define TAU_JPEG_FRAME_H
 

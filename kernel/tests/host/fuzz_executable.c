@@ -1,5 +1,5 @@
-// Reads damaged executables under sanitizers: nothing outside of the file is read, and what is
-// accepted keeps the promises of kernel/slots/executable.h.
+// Reads damaged executables under sanitizers: nothing outside the file is read, and an accepted
+// file keeps the promises of kernel/slots/executable.h.
 //
 //   fuzz_executable SEED N HASH FILE     every shorter file, then N files with random changes
 //

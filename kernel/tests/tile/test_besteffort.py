@@ -1,4 +1,4 @@
-"""A best-effort application beside a real-time one: pages on demand, in its own slots."""
+"""A best-effort application next to a real-time one: pages on demand, in its own slots."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def system_of(builder: Builder, application: Application) -> System:
 
 @pytest.fixture(scope="module")
 def runs(builder: Builder) -> tuple[Run, Run]:
-    """Without it, and beside it."""
+    """Without it, and next to it."""
     system = system_of(builder, best_effort(builder, range(POOL_PAGES)))
     alone = with_commands(system, "metronome")
     return builder.run(alone, MAJOR_FRAMES), builder.run(system, MAJOR_FRAMES)

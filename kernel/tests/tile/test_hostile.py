@@ -1,7 +1,7 @@
-"""Applications that try to disturb others, beside one whose every cycle is compared.
+"""Applications that try to disturb others, next to one whose every cycle is compared.
 
 Each way is tried by eight tasks, at the end of their slots, from before the last cycle to behind it
-(kernel/systems/hostile). The one beside them also tells whether its memory is whole.
+(kernel/systems/hostile). That one also reports whether its memory is whole.
 """
 
 from __future__ import annotations

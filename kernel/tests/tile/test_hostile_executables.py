@@ -1,4 +1,4 @@
-"""Damaged executables, loaded on the tile beside an application whose every cycle is compared.
+"""Damaged executables, loaded on the tile next to an application whose every cycle is compared.
 
 The kernel's own reader, compiled for the host, says what each has to be refused for.
 """
@@ -122,7 +122,7 @@ def check_batch(builder: Builder, good: Good, images: Sequence[bytes], later_fra
 
 
 def batches(images: list[bytes]) -> list[list[bytes]]:
-    """As many as fit beside the real-time application, each time."""
+    """As many as fit next to the real-time application, each time."""
     return [images[i : i + BATCH] for i in range(0, len(images), BATCH)]
 
 
