@@ -1,10 +1,8 @@
 """Runs a bench: `python -m bench NAME [--quick] [OPTIONS] [WORD …]` (runner.py).
 
-NAME is a folder, or FOLDER.FILE for a bench beside the one of its run.py. A run.py may name PARTS
-that belong to it; they get --quick and nothing else.
+NAME is a folder, or FOLDER.FILE for another bench of that folder. A run.py may name PARTS, which
+are run too; they get --quick and nothing else.
 """
-
-from __future__ import annotations
 
 import importlib
 import sys

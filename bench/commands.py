@@ -1,7 +1,5 @@
 """Where benches are and write, and the commands that several of them run."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """Records programs with `tau record`, as a user would."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -22,7 +20,7 @@ SECONDS_MAX = 600
 
 
 def inputs_beside(file: str) -> dict[str, Any]:
-    """The texts of inputs.toml beside a file: programs that are run, and what they read."""
+    """The texts of inputs.toml next to a file: programs, and their inputs."""
     return tomllib.loads(Path(file).with_name("inputs.toml").read_text(encoding="utf-8"))
 
 
@@ -53,7 +51,7 @@ def write_trace(path: Path, source: str, rows: Iterable[tuple[int, ...]]) -> Pat
 
 def record(name: str, run: Run, trace: Path, options: Sequence[str] = ()) -> Path:
     """Record a run into TRACE, with OPTIONS of `tau record`, and return it. The program runs in
-    the folder of its files, NAME.input beside the trace.
+    the folder of its files, NAME.input next to the trace.
 
     Raises TauError if the program is missing or fails; no trace is left then.
     """

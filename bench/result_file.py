@@ -1,7 +1,5 @@
 """Result files: JSON with one row of a table on each line, so that a diff shows the row."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -6,15 +6,15 @@ Exit status 1 if it cannot be measured, 3 if something is not as it must be; eac
 line on stderr.
 """
 
-from __future__ import annotations
-
 import argparse
 import operator
 import os
 import sys
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from bench.commands import OUT, ROOT
@@ -28,9 +28,9 @@ Given = argparse.Namespace
 
 @dataclass(frozen=True)
 class Bench:
-    """A bench: `measure` gets what was given on the command line (`quick`, `words` and OPTIONS)
-    and returns the result. `lines` are for people, beside the tables of tables.toml; `complaints`
-    what is not as it must be, beside its limits."""
+    """A bench. `measure` gets the command line (`quick`, `words` and OPTIONS) and a scratch
+    `folder` on the disk, and returns the result. `lines` are printed below the tables of
+    tables.toml, and `complaints` are judged besides its limits."""
 
     name: str
     measure: Callable[[Given], Any]
@@ -66,8 +66,12 @@ class Bench:
         parser.add_argument("words", nargs="*", help="what to measure (default: all)")
         for name, settings in self.options.items():
             parser.add_argument(name, **settings)
+        given = parser.parse_args(arguments)
+        OUT.mkdir(parents=True, exist_ok=True)
         try:
-            result = self.measure(parser.parse_args(arguments))
+            with tempfile.TemporaryDirectory(prefix=f"{self.name}-", dir=OUT) as name:
+                given.folder = Path(name)
+                result = self.measure(given)
         except TauError as error:
             print(f"{self.name}: {error.message} ({error.next_step or '-'})", file=sys.stderr)
             return FAILED
@@ -88,7 +92,7 @@ def tables_of(name: str) -> dict[str, Any]:
 
 
 def rows_at(result: Any, key: str) -> list[dict[str, Any]]:
-    """The rows at a key of the result; those of objects by name have it as their `name`."""
+    """The rows at a key of the result. A row of an object by name has that as its `name`."""
     value = result[key] if key else result
     if isinstance(value, list):
         return value

@@ -1,9 +1,7 @@
-"""The runner writes what was measured, prints it, and its exit status tells of complaints.
+"""The runner writes and prints results, and its exit status shows complaints.
 
 Method: a bench of two rows, and one that cannot be measured.
 """
-
-from __future__ import annotations
 
 import json
 from pathlib import Path

@@ -6,8 +6,6 @@ So none is typed twice; Python reads the files themselves (tool/tautochrone/fact
 stale.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys
@@ -24,7 +22,7 @@ Answer = tuple[str, int, str]
 
 
 def read(path: Path) -> Facts:
-    """The tables of a file. What is hexadecimal there stays a text, to be so in C too."""
+    """The tables of a file. Hexadecimal numbers stay a text, to be so in C too."""
     return tomllib.loads(HEXADECIMAL.sub(r'= "\1"', path.read_text(encoding="utf-8")))
 
 

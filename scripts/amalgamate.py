@@ -1,11 +1,9 @@
-"""Make the core's heaps one file: build/tautochrone.c beside its one header, build/tautochrone.h.
+"""Make the core's heaps one file: build/tautochrone.c with its one header, build/tautochrone.h.
 
-A firmware without an MMU copies the two and compiles the .c; what is about pages stays in core/.
+A firmware without an MMU copies the two and compiles the .c; virtual memory stays in core/.
 Each file of the core stands where it is first included, and nothing in it is changed.
 Usage: amalgamate.py [FOLDER], FOLDER is build.
 """
-
-from __future__ import annotations
 
 import re
 import sys
@@ -18,7 +16,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"core/(?P<ours>[^"]+)"|<(?P<standard
 
 
 class Amalgamation:
-    """Files of the core one behind the other, each once, behind what it includes."""
+    """Files of the core one after the other, each once, after the files that it includes."""
 
     def __init__(self, core: Path, seen: set[str] | None = None) -> None:
         """What is SEEN is in already: another amalgamation that comes first has it."""

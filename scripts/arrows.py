@@ -2,15 +2,13 @@
 
 1. A file is in the row with the longest folder that it lies in; `*` stands for one folder.
 2. C, C++ and SystemVerilog use what they include, Python what it imports. A name is looked up as
-   compilers and Python do: beside the file, from the root, else as the end of a file's path. If
+   compilers and Python do: next to the file, from the root, else as the end of a file's path. If
    several files have that end, the use is a finding: it must name its folder. A name in angle
    brackets is looked up from the root only.
 3. Every use is an arrow from row to row. It must be in the table.
 4. A document links as its folder uses. It may also link to what lies below it, and to what has no
    row: the documents of the whole house, which link everywhere.
 """
-
-from __future__ import annotations
 
 import ast
 import os
@@ -28,7 +26,7 @@ FOLDERS_TABLE = ("folder", "what it is", "may use")
 MECHANISMS_TABLE = ("mechanism", "what it is", "may include")
 C_SUFFIXES = {".c", ".h", ".cpp", ".S", ".sv", ".svh"}
 INCLUDE = re.compile(r'^\s*[#`]\s*include\s*(["<])([^">]+)[">]', re.M)
-# A link of a document, without the place in the page; and what is shown and no link.
+# A link of a document, without the place in the page; and fenced text, which has no links.
 LINK = re.compile(r"\]\(([^)#\s]+)")
 FENCED = re.compile(r"^```.*?^```", re.M | re.S)
 # Where Python finds modules, from the root; installed, the recipes are a part of the package.
@@ -38,7 +36,7 @@ MODULE_ALIASES = {("tautochrone", "targets"): ("targets",)}
 TESTING = "testing"
 # What a mechanism is that all others may include.
 BASE = "base"
-# Folders of the core whose files are no mechanism's.
+# Folders of the core whose files belong to no mechanism.
 NO_MECHANISM = {"ports", "tests"}
 
 
@@ -82,7 +80,7 @@ def _is_named(name: str, pattern: str) -> bool:
 def row_of(path: Path, rows: list[Row]) -> tuple[str, Row] | None:
     """Return the longest folder of a row that `path` lies in, and the row; names before `*`."""
     found = [(folder, row) for row in rows if (folder := folder_of(path, row.name))]
-    order = (lambda pair: (pair[0].count("/"), "*" not in pair[1].name))
+    order = lambda pair: (pair[0].count("/"), "*" not in pair[1].name)
     return max(found, key=order, default=None)
 
 
@@ -102,6 +100,7 @@ class Uses:
     root: Path
     files: list[Path]
     names: set[Path] = field(init=False)
+    places: dict[Path, list[tuple[str, list[Path]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.names = {path.relative_to(self.root) for path in self.files}
@@ -126,7 +125,12 @@ class Uses:
             if len(places) > 1:
                 yield spelled, sorted(places)
 
-    def _places(self, name: Path) -> Iterator[tuple[str, list[Path]]]:
+    def _places(self, name: Path) -> list[tuple[str, list[Path]]]:
+        if name not in self.places:
+            self.places[name] = list(self._find_places(name))
+        return self.places[name]
+
+    def _find_places(self, name: Path) -> Iterator[tuple[str, list[Path]]]:
         text = (self.root / name).read_text()
         if name.suffix in C_SUFFIXES:
             for mark, include in INCLUDE.findall(text):
@@ -193,7 +197,7 @@ def folder_findings(root: Path, files: list[Path], rows: list[Row]) -> Iterator[
         for target in sorted(set(uses.of(name))):
             there = row_of(target, rows)
             if there is None or there[0] == here[0]:
-                continue  # a target without a row is told once, at its own place
+                continue  # a target without a row is a finding once, at its own place
             if is_test(target) and target.parts[0] != name.parts[0]:
                 yield f"{name}: uses {target}, a test of another side"
             elif not may_use(here[1], there[0]) and not (is_test(name) and there[0] == TESTING):
@@ -219,7 +223,7 @@ def document_findings(root: Path, files: list[Path], rows: list[Row]) -> Iterato
 
 
 def is_of_a_mechanism(name: Path) -> bool:
-    """Tell whether a file is one of the core's own, beside its ports and tests."""
+    """Tell whether a file is one of the core's own, not of its ports or tests."""
     in_core = name.parts[0] == "core" and name.suffix in C_SUFFIXES
     return in_core and not NO_MECHANISM & set(name.parts)
 
@@ -245,12 +249,6 @@ def mechanism_findings(root: Path, files: list[Path], rows: list[Row]) -> Iterat
                 continue
             if theirs.name not in mine.uses:
                 yield f"{name}: {mine.name} may not include {theirs.name} ({target})"
-
-
-def base_of(root: Path) -> set[str]:
-    """Return the names of what every mechanism of the core may include."""
-    rows = rows_of((root / "DESIGN.md").read_text(), MECHANISMS_TABLE)
-    return {row.name for row in rows if row.about == BASE}
 
 
 def findings(root: Path, files: list[Path]) -> Iterator[str]:

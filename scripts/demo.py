@@ -1,15 +1,13 @@
 """The main job on a real program: the C compiler compiling core/tlsf.c.
 
-Records it, plans its heap, replays the plan beside other allocators. Records its accesses too, this
+Records it, plans its heap, replays the plan and other allocators. Records its accesses too, this
 time without optimization, which are few enough for a simulated processor: replays them on heaps
 over pages, ours and the conventional one, in software and on the tile, each with its memory
 management unit. Writes out/demo/report.html. Last, a firmware runs on its plan, verified on its own
-machine code (demo_firmware.py). Prints what it found and the next command to try. What
+machine code (demo_firmware.py). Prints its findings and the next command to try. What
 the steps say on the way goes to stderr. The tile's simulators are built meanwhile; where they
 cannot be, the demo says why and goes on.
 """
-
-from __future__ import annotations
 
 import json
 import shutil

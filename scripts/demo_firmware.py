@@ -4,8 +4,6 @@ docs/tutorials/size-a-heap.md, step by step: the firmware records itself, its he
 verified on the machine code of the target, built in, and verified again as it is linked.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable
@@ -29,7 +27,7 @@ Step = Callable[..., dict[str, Any]]
 
 
 def run(*words: str, cwd: Path) -> str:
-    """Run a command that must succeed; return what it prints."""
+    """Run a command that must succeed; return its output."""
     done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"demo: `{' '.join(words)}` failed: {done.stderr[-2000:]}")
@@ -37,7 +35,7 @@ def run(*words: str, cwd: Path) -> str:
 
 
 def emulated(elf: Path) -> str:
-    """Run a firmware in QEMU; return what it prints."""
+    """Run a firmware in QEMU; return its output."""
     words = f"enable=on,target=native,arg={elf.stem},arg={SEED}"
     return run(*QEMU, "-semihosting-config", words, "-kernel", str(elf), cwd=elf.parent)
 

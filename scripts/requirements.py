@@ -3,15 +3,13 @@
 Usage: requirements.py [EXTRA…]
 """
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path
 
 
 def requirements(extras: list[str]) -> list[str]:
-    """Return the build's requirements, the package's, and those of `extras` (else KeyError)."""
+    """Return the requirements of the build, the package and `extras` (else KeyError)."""
     document = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
     pinned = [*document["build-system"]["requires"], *document["project"]["dependencies"]]
     for extra in extras:

@@ -1,10 +1,8 @@
-"""Run every question of a side: `run_all.py bench`, or `repro`, calls each of its */run.py;
-`run_all.py bench allocators` only that one's.
+"""Run every question of a side: `run_all.py bench`, or `repro`; `run_all.py bench allocators` only
+that one.
 
 Goes on after one that fails, and then exits 1.
 """
-
-from __future__ import annotations
 
 import subprocess
 import sys
@@ -12,23 +10,25 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+QUESTIONS = ("run.py", "reasons.toml")
 
 
 def run_all(folder: Path, only: str = "*") -> list[str]:
-    """Run each run.py of `folder`, or only that one's, one after the other; return the names of
-    those that failed. A name that is not there has failed."""
+    """Run each question of `folder`, or only that one, one after the other; return the names of
+    those that failed. A name that is not there has failed. A question is a folder with one of
+    QUESTIONS; the side's __main__.py runs it."""
     failed = []
-    scripts = sorted(folder.glob(f"{only}/run.py"))
-    if not scripts:
-        return [f"{folder.name}/{only}: there is no such thing"]
-    for script in scripts:
-        name = f"{folder.name}/{script.parent.name}"
-        module = [f"{folder.name}.{script.parent.name}.run"]
-        if (folder / "__main__.py").exists():  # it runs all of its folders
-            module = [folder.name, script.parent.name]
+    questions = sorted(
+        path.parent for file in QUESTIONS for path in folder.glob(f"{only}/{file}")
+    )
+    if not questions:
+        return [f"{folder.name}/{only}: not found"]
+    for question in questions:
+        name = f"{folder.name}/{question.name}"
         print(f"---- {name}", file=sys.stderr, flush=True)
         started = time.monotonic()
-        if subprocess.run([sys.executable, "-m", *module], cwd=folder.parent).returncode:
+        command = [sys.executable, "-m", folder.name, question.name]
+        if subprocess.run(command, cwd=folder.parent).returncode:
             failed.append(name)
         print(f"---- {name}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     return failed

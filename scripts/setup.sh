@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes a Debian 12 machine ready: `setup.sh demo` for `make demo`, `check` for all tests, `bench`
 # also for the peers that only `make bench` and `make repro` need.
-# Installs Debian packages when root (else says in one line what is missing) and the pinned Python
-# packages of pyproject.toml into .venv. What is there is left alone: a second run takes a second.
+# Installs Debian packages when root (else lists the missing ones in one line) and the pinned Python
+# packages of pyproject.toml into .venv. Installed packages stay: a second run takes a second.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

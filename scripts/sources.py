@@ -1,7 +1,5 @@
 """Reads the repository's own sources for tidy.py: which files, which functions, which includes."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess
@@ -12,7 +10,7 @@ SKIPPED_FOLDERS = {".git", ".venv", "build", "out", "_native", "__pycache__", ".
 
 
 def tree_paths(root: Path) -> list[Path]:
-    """Return what the repository has: git's list, or all there is where there is no git."""
+    """Return what the repository has: git's list, or every file without git."""
     if (root / ".git").exists():
         listing = ["git", "-C", str(root), "ls-files"]
         names = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
@@ -26,23 +24,12 @@ def tree_files(root: Path) -> list[Path]:
     return [path for path in tree_paths(root) if path.is_file()]
 
 
-def core_files(root: Path, files: list[Path]) -> list[Path]:
-    """Return the C files and headers of the core, without ports and tests."""
-    core = root / "core"
-    inside = [path for path in files if path.suffix in (".c", ".h") and core in path.parents]
-    return [path for path in inside if path.relative_to(core).parts[0] not in ("ports", "tests")]
-
-
 def core_sources(root: Path, files: list[Path]) -> list[Path]:
-    """Return the core's C files, each a mechanism: without ports, tests and the file of all."""
-    sources = [path for path in core_files(root, files) if path.suffix == ".c"]
-    return [path for path in sources if path != root / "core" / "tau.c"]
-
-
-def module_of(path: Path) -> str:
-    """Return the mechanism that a file of the core belongs to: private/x_y.h is part of x."""
-    is_part = "private" in path.parts or path.stem.endswith("_inline")
-    return path.stem.rpartition("_")[0] or path.stem if is_part else path.stem
+    """Return the core's C files, one per mechanism: without ports, tests and the file of all."""
+    core = root / "core"
+    sources = [path for path in files if path.suffix == ".c" and core in path.parents]
+    others = ("ports", "tests", "tau.c")
+    return [path for path in sources if path.relative_to(core).parts[0] not in others]
 
 
 def is_test(path: Path) -> bool:

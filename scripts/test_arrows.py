@@ -5,8 +5,6 @@ a document. What is found must be what a second reading of the table, written he
 each name is taken out of the table, and the uses that it allowed must be found.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace

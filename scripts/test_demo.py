@@ -3,8 +3,6 @@
 Method: the steps answer with what `tau` would print; only the building of simulators fails or not.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 Method: two tests, of which the first fails and the second looks at what has been printed so far.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,9 +1,7 @@
-"""Setting up says in one line what is missing when it may not install, and changes nothing then.
+"""Without the right to install, setting up lists the missing packages and changes nothing.
 
 Method: setup.sh runs with a dpkg-query that knows no package and an id that is not root's.
 """
-
-from __future__ import annotations
 
 import os
 import shutil

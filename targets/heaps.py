@@ -82,5 +82,5 @@ def _described(path: Path) -> Heap:
         raise HeapError(f"{path}: {error}") from error
     known = {each.name for each in fields(Heap)} - {"name"}
     for key in sorted(known ^ table.keys()):
-        raise HeapError(f"{path}: `{key}` is " + ("missing" if key in known else "no key"))
+        raise HeapError(f"{path}: `{key}` is " + ("missing" if key in known else "unknown"))
     return Heap(name=path.stem, **{**table, "files": tuple(table["files"])})

@@ -7,8 +7,6 @@ build/models/ of the repository. Builds and simulations are processes of their o
 SECONDS_MAX. The latencies of the table memories are the test's, so they need no build.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import importlib.metadata
@@ -51,7 +49,7 @@ def unit(name: str, **parameters: int) -> Design:
 
 
 def run(design: Design, tests: str, folder: Path, **values: str) -> None:
-    """Run the cocotb tests of module TESTS on DESIGN; FOLDER takes what they leave.
+    """Run the cocotb tests of module TESTS on DESIGN; FOLDER takes the files that they leave.
 
     VALUES are environment variables for them. Raises AssertionError with the log's end if one
     fails or the simulation does not end as it should.
@@ -122,7 +120,7 @@ def built(design: Design) -> Path:
 
 
 def _called(step: str, words: Mapping[str, Any], **values: str) -> tuple[int, str]:
-    """Call a step of cocotb's runner in a process of its own: its exit code and what it printed."""
+    """Call a step of cocotb's runner in a process of its own: its exit code and its output."""
     before = os.environ.get("PYTHONPATH")
     environment = os.environ | {
         "PATH": search_path(),

@@ -1,7 +1,5 @@
 """Compiles the kernel of linux/coldcode/tests for QEMU's machine virt."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

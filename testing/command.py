@@ -7,8 +7,6 @@ calls of a server have one hash seed: a test that compares two calls makes one o
 `tau_started`.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os
@@ -46,11 +44,13 @@ def tau(
     stdin: int | None = None,
     timeout: float = TIMEOUT_SECONDS,
     expect: int | None = None,
+    address_bytes_max: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run `tau WORDS…` and return what came of it.
 
     `env` is the whole environment, `stdin` a descriptor or subprocess.DEVNULL. If `expect` is
-    given, the exit status must be that. A call that takes longer than `timeout` is killed.
+    given, the exit status must be that. A call that takes longer than `timeout` is killed, and one
+    that needs a larger address space than `address_bytes_max` gets no more memory.
     """
     command = ["tau", *map(str, words)]
     request = json.dumps(
@@ -58,6 +58,7 @@ def tau(
             "words": command[1:],
             "cwd": os.path.abspath(cwd or "."),
             "env": dict(os.environ if env is None else env),
+            "address_bytes_max": address_bytes_max,
         }
     ).encode()
     assert len(request) < REQUEST_BYTES_MAX

@@ -2,11 +2,10 @@
 
     python testing/command_server.py DESCRIPTOR
 
-Reads requests from a socket: JSON with words, cwd and env, and three descriptors that become the
-call's stdin, stdout and stderr. Answers with the call's process ID, then with its wait status.
+Reads requests from a socket: JSON with words, cwd, env and a limit of the address space, and three
+descriptors that become the call's stdin, stdout and stderr. Answers with the call's process ID,
+then with its wait status.
 """
-
-from __future__ import annotations
 
 import atexit
 import gc
@@ -14,6 +13,7 @@ import importlib
 import json
 import os
 import pkgutil
+import resource
 import socket
 import sys
 import traceback
@@ -41,6 +41,8 @@ def call(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv = ["tau", *request["words"]]
+    if limit := request.get("address_bytes_max"):
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     status = 1
     try:
         importlib.import_module("tautochrone.cli").main()
@@ -78,5 +80,5 @@ def serve(connection: socket.socket) -> None:
 if __name__ == "__main__":
     sys.path.pop(0)  # the folder of this file
     import_all()
-    gc.freeze()  # children share what is imported
+    gc.freeze()  # children share the imported modules
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,15 +1,12 @@
-"""Firmware for a Cortex-M4 in QEMU: built, run and recorded as docs/tutorials/size-a-heap.md says.
+"""Firmware for a Cortex-M4 in QEMU: built, run and recorded as the tutorial on its heap says.
 
 PROGRAMS are pointer-rich programs of tests/firmware/programs. The same source also builds for the
 host and for 32-bit Arm Linux. Each takes a seed and prints a checksum and its failed allocations.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +21,6 @@ FIRMWARE = ROOT / "tests" / "firmware"
 PORTS = ROOT / "core" / "ports"
 RECORDER = PORTS / "record_wrap.c"
 WRAPS = f"@{PORTS / 'record_wrap.flags'}"
-TUTORIAL = ROOT / "docs" / "tutorials" / "size-a-heap.md"
 CAPTURE = "capture.bin"
 SOURCES = sorted((FIRMWARE / "programs").glob("*.c*"))
 PROGRAMS = tuple(path.stem for path in SOURCES)
@@ -53,7 +49,7 @@ class Printed:
 
 
 def run(*words: str | Path, cwd: Path, environment: Mapping[str, str] | None = None) -> str:
-    """Run a command that must succeed within two minutes; return what it prints."""
+    """Run a command that must succeed within two minutes; return its output."""
     command = ["timeout", "120", *map(str, words)]
     env = {**os.environ, **(environment or {})}
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
@@ -102,7 +98,7 @@ def firmware(
 
 
 def emulate(elf: Path, *words: object) -> str:
-    """Run a firmware in QEMU, in its folder, with these arguments; return what it prints."""
+    """Run a firmware in QEMU, in its folder, with these arguments; return its output."""
     arguments = ",".join(f"arg={word}" for word in (elf.stem, *words))
     semihosting = ("-semihosting-config", f"enable=on,target=native,{arguments}")
     return run(*QEMU_ARM, *semihosting, "-kernel", elf, cwd=elf.parent)
@@ -131,7 +127,7 @@ def recorded_firmware(program: str, folder: Path, library: str = "nano") -> Path
 
 
 def record(elf: Path, trace: Path, *words: object) -> tuple[Printed, Imported]:
-    """Run a firmware that records itself and import what it sent to TRACE."""
+    """Run a firmware that records itself, and import its capture to TRACE."""
     said = printed(emulate(elf, *words))
     return said, import_file(elf.parent / CAPTURE, trace, force=True)
 
@@ -145,20 +141,3 @@ def calls_of(trace: Path) -> list[tuple[str, int, int]]:
         (OPS[op], size, align)
         for op, size, align in zip(*(rows[name].tolist() for name in names), strict=True)
     ]
-
-
-def heap_of_the_tutorial() -> str:
-    """The heap.c of docs/tutorials/size-a-heap.md."""
-    (code,) = re.findall(r"^```c\n(.*?)^```$", TUTORIAL.read_text(), re.M | re.S)
-    return str(code)
-
-
-def planned_firmware(
-    program: str, folder: Path, header: Path, *flags: str, library: str = "nano"
-) -> Path:
-    """Build one of PROGRAMS with the tutorial's heap.c, the core and a plan's HEADER."""
-    run(sys.executable, ROOT / "scripts" / "amalgamate.py", folder, cwd=ROOT)
-    (folder / "heap_plan.h").write_text(header.read_text())
-    (folder / "heap.c").write_text(heap_of_the_tutorial())
-    sources = [source_of(program), folder / "tautochrone.c", folder / "heap.c"]
-    return firmware(sources, folder, flags, library)

@@ -1,9 +1,7 @@
-"""Numbers that are pinned in a checked-in file beside the tests that measure them.
+"""Numbers that are pinned in a checked-in file next to the tests that measure them.
 
-TAU_UPDATE_GOLDEN=1 writes them anew after a wanted change, and the change is seen in review.
+TAU_UPDATE_GOLDEN=1 writes them again after a wanted change, and the change is seen in review.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -13,7 +11,7 @@ from typing import Any
 
 
 def pinned(path: Path, measured: Mapping[str, Any]) -> dict[str, Any]:
-    """All that PATH holds; if it is to be updated, what is MEASURED is written there first."""
+    """All that PATH holds; if it is to be updated, MEASURED is written there first."""
     golden: dict[str, Any] = {}
     if path.exists():
         golden = json.loads(path.read_text(encoding="utf-8"))

@@ -3,8 +3,6 @@
 A machine whose packages are missing fails its tests: scripts/setup.sh installs them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -26,7 +24,7 @@ CMAKE_PROCESSORS = {"arm64": "aarch64", "armhf": "arm", "riscv64": "riscv64"}
 
 @dataclass(frozen=True)
 class Machine:
-    """One machine, with a folder for what is built for it."""
+    """One machine, with a folder for its builds."""
 
     name: str
     folder: Path

@@ -1,10 +1,8 @@
 """Small wrong changes that tests must notice.
 
 A mutant is one replacement in one file. Tests run on a copy of some folders in which it is made; a
-mutant whose text is no longer there, or is there twice, must be written anew for the changed file.
+mutant whose text is no longer there, or is there twice, must be written again for the changed file.
 """
-
-from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Sequence
@@ -47,7 +45,7 @@ class Mutant:
         return text.replace(self.old, self.new)
 
     def applied(self, folder: Path, copied: Iterable[str]) -> Path:
-        """FOLDER, with a copy of what is COPIED from the repository and the change in it.
+        """FOLDER, with a copy of COPIED from the repository and the change in it.
 
         Raises StaleMutant.
         """

@@ -19,23 +19,28 @@ SIGNS = {"+": "-", "-": "+", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "^": "|
 SIGNS |= {"+=": "-=", "-=": "+=", "|=": "&=", "&=": "|=", "++": "--", "--": "++"}
 LOGIC = {"&&": "||", "||": "&&", "and": "or", "or": "and", "in": "not in", "is": "is not"}
 TOKEN = re.compile(
-    r"""(?P<skip>/\*.*?\*/|//[^\n]*|^[ \t]*\#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|error)\b[^\n]*
+    r"""(?P<skip>/\*.*?\*/|//[^\n]*
+        |^[ \t]*\#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|error)\b[^\n]*
         |"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'|\|->|\|=>|->|::|@\([^)]*\)|\#\#)
       |(?P<number>\d*'s?[bdh][0-9a-fA-F_?xz]+|0[xX][0-9a-fA-F]+[uUlL]*|\d+(?:\.\d+)?[uUlL]*)
       |(?P<word>[A-Za-z_$]\w*)
-      |(?P<mark><<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|\+=|-=|\|=|&=|[-+<>&|^!~?:;,=*/%(){}\[\].])""",
+      |(?P<mark><<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|\+=|-=|\|=|&=
+        |[-+<>&|^!~?:;,=*/%(){}\[\].])""",
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
-STORE = re.compile(r"^( +)[A-Za-z_*(][\w.\->\[\]*() +:]* (?:=|<=|[-+|&^]=) [^;{}]*;$", re.MULTILINE)
+STORE = re.compile(
+    r"^( +)[A-Za-z_*(][\w.\->\[\]*() +:]* (?:=|<=|[-+|&^]=) [^;{}]*;$", re.MULTILINE
+)
 CALL = re.compile(r"^( +)[a-z_]\w*\([^;{}]*\);$", re.MULTILINE)
 NOT_MUTATED = re.compile(  # own asserts, and what only declares: no test can or needs to notice
-    r"^ *(?:TAU_ASSERT|_?[sS]tatic_assert|TAU_PORT_TRACE|`TAU_ASSERT|(?:input|output|inout|import)\b"
-    r"|(?:logic|wire|reg)\b[^=]*$|(?:localparam|parameter)\b[^=]*$)[^\n]*",
+    r"^ *(?:TAU_ASSERT|_?[sS]tatic_assert|TAU_PORT_TRACE|`TAU_ASSERT"
+    r"|(?:input|output|inout|import)\b|(?:logic|wire|reg)\b[^=]*$"
+    r"|(?:localparam|parameter)\b[^=]*$)[^\n]*",
     re.MULTILINE,
 )
 DECLARATION = re.compile(
-    r"^ *(?:const|static|struct|enum|unsigned|u?int\w*|size_t|uintptr_t|bool|char|void|tau_word|logic"
-    r"|localparam|parameter|assign|return|typedef|for)\b"
+    r"^ *(?:const|static|struct|enum|unsigned|u?int\w*|size_t|uintptr_t|bool|char|void|tau_word"
+    r"|logic|localparam|parameter|assign|return|typedef|for)\b"
 )
 SWAPPED = re.compile(r"(?<=\()([\w.\[\]]+|[\w.]+->\w+), ([\w.\[\]]+|[\w.]+->\w+)(?=[,)])")
 CONDITION = re.compile(r"\b(if|while) \(([^\n{};]*)\)(?= \{| begin|$)", re.MULTILINE)

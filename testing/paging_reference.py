@@ -1,7 +1,5 @@
 """A replay on pages in plain Python over the golden models, to compare the emulated one with."""
 
-from __future__ import annotations
-
 import functools
 import random
 from dataclasses import dataclass, field
@@ -62,7 +60,7 @@ class Seen:
     end_mapped_pages: int = 0
     faults: int = 0
     placement_hash: int = 0
-    before: list[int] = field(default_factory=list)  # mapped before each event that is no touch
+    before: list[int] = field(default_factory=list)  # mapped before each event that is not a touch
     after: list[int] = field(default_factory=list)  # mapped behind each event
     calls: dict[str, int] = field(default_factory=dict)
 
@@ -102,7 +100,7 @@ class Reference:
                 self.note()
 
     def place(self, event: int, op: int, size: int, align: int) -> int | None:
-        """Allocates; the hash is that of SPEC's REPLAY-7."""
+        """Allocates; SPEC's REPLAY-7 defines the hash."""
         if align and op != REALLOC:
             pointer = self.call("aligned_alloc", 1 << align, size)
         else:
@@ -149,7 +147,7 @@ class Reference:
         return self.seen
 
     def change(self, event: int, op: int, slot: int, size: int, align: int) -> None:
-        """One event that is no touch."""
+        """One event that is not a touch."""
         if op == FREE:
             pointer, _ = self.objects.pop(slot)
             if pointer is not None:

@@ -1,7 +1,5 @@
 """Writes random traces for the tests of replay, emulator and bounds. Prints the seed of each."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from pathlib import Path

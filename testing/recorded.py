@@ -3,8 +3,6 @@
 The fixtures of linux/*/tests, whose conftest.py imports them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 The fixtures of linux/runtime/tests, whose conftest.py imports them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Formulas for a solver: programs whose work is random, and the same for a seed."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -5,15 +5,15 @@
         tables.map_page(page)
         tables.unmap(start, pages)
 
-`rows` measures unmap over many placements for each size. Backends: "direct" (vspace.c),
-"hierarchical" (hierarchy.c), "conventional" and "conventional-mapped" (pagetable.c, the two walks).
+Backends: "direct" (vspace.c), "hierarchical" (hierarchy.c), "conventional" and
+"conventional-mapped" (pagetable.c, the two walks).
 """
-
-from __future__ import annotations
 
 import functools
 import random
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -124,7 +124,7 @@ class Tables:
             last = [frames, *(walk or [OVERCOMMIT])]
         self._ask(f"{self.prefix}_init", self.space, memory, self.bytes, pages_log2, *last)
 
-    def __enter__(self) -> Tables:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -198,20 +198,22 @@ def placements(pages: int, pages_log2: int, count: int, seed: int) -> list[tuple
     return result
 
 
-def unmap_costs(tables: Tables, pages_log2: int, pages: int, count: int) -> tuple[int, int]:
-    """The largest cost of unmapping `pages` pages over `count` placements: instructions, accesses.
+def unmap_costs(
+    tables: Tables, pages: int, places: Iterable[tuple[int, bool, bool]], mapped_max: int = 0
+) -> tuple[int, int]:
+    """The most instructions and accesses of unmapping a region of `pages` pages at any of PLACES.
 
-    In ours one to three pages are mapped, in the conventional tables all of them.
+    All pages are mapped, or with MAPPED_MAX one to so many: what ours cost does not depend on it.
     """
     worst = (0, 0)
-    for number, (start, before, behind) in enumerate(placements(pages, pages_log2, count, 1)):
+    for number, (start, before, behind) in enumerate(places):
         others = [start - 1] * before + [start + pages] * behind
         for other in others:
             tables.map_region(other, 1)
         tables.map_region(start, pages)
-        if tables.backend in OURS:
+        if mapped_max:
             touched = {start, start + (pages - 1) // 2, start + pages - 1}
-            for page in sorted(touched)[: number % 3 + 1]:
+            for page in sorted(touched)[: number % mapped_max + 1]:
                 tables.map_page(page)
         else:
             tables.map_pages(start, pages)
@@ -221,28 +223,3 @@ def unmap_costs(tables: Tables, pages_log2: int, pages: int, count: int) -> tupl
             for other in others:
                 tables.unmap(other, 1)
     return worst
-
-
-def rows(quick: bool, isa: str = "rv32") -> list[dict[str, object]]:
-    """Unmap at 2^20 pages for sizes 1 ... 2^16: backend, pages, instructions, accesses, placements.
-
-    The conventional walks are linear, so they are measured at few placements.
-    """
-    pages_log2 = 20
-    result: list[dict[str, object]] = []
-    sizes = (1, 2, 33, 1024, 1 << 16) if quick else tuple(1 << power for power in range(17))
-    for backend in BACKENDS:
-        with Tables(backend, isa, pages_log2) as tables:
-            for pages in sizes:
-                count = 256 if backend in OURS else (1 if pages > 256 else 8)
-                instructions, accesses = unmap_costs(tables, pages_log2, pages, count)
-                result.append(
-                    {
-                        "backend": backend,
-                        "pages": pages,
-                        "instructions": instructions,
-                        "accesses": accesses,
-                        "placements": count,
-                    }
-                )
-    return result

@@ -1,6 +1,4 @@
-"""Compile a program for the tile, run it on a simulator, and read what it said."""
-
-from __future__ import annotations
+"""Compile a program for the tile, run it on a simulator, and read its output."""
 
 import json
 import struct
@@ -48,7 +46,7 @@ def run(
 ) -> Run:
     """Run the simulator of `options` with `words` on its command line, in `folder`.
 
-    `commands` become the first tile's; results are those of the first tile.
+    `commands` become the first tile's, which also gives the results.
     """
     line = [str(simulator(options)), *map(str, words), "--cycles-max", str(cycles_max)]
     summary, results = folder / "summary.json", folder / "results.bin"

@@ -1,7 +1,5 @@
 """What the cross-side tests share: the installed command, and a recording of a real program."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -9,8 +9,6 @@ The second trace is a recording of a real program, with what it touched, on a he
 objects lie, which pages fault and which frames they get must be the same on all three sides.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -81,7 +79,7 @@ class Sides:
         self.answers: list[list[bool | int | None]] = []
 
     def _is(self, status: str, function: str, *arguments: int) -> None:
-        """The core's FUNCTION answers STATUS; what it stored goes into the trace."""
+        """The core's FUNCTION answers STATUS; its stores go into the trace."""
         result = status_format.NAMES[self.machine.call(function, *arguments).result]
         assert result == status, f"{function}{arguments}: {result}, not {status}"
 
@@ -278,7 +276,7 @@ class HeapSides(Sides):
         super().__init__(machine, "vspace")
         self.heap = machine.reserve(HANDLE_BYTES)
         first = machine.call("tau_tlsf_control_bytes", HEAP_PAGES * PAGE_BYTES).result
-        control_bytes = first - WORD_BYTES  # what is in front of the first payload's header
+        control_bytes = first - WORD_BYTES  # everything in front of the first payload's header
         arguments = self.heap, self.space, self.origin, 1, HEAP_PAGES, (1 << 32) - 1
         self._is("OK", "tau_page_heap_init", *arguments)
         pool = Frames(Board(FRAMES))
@@ -322,7 +320,7 @@ class HeapSides(Sides):
             self.touch(page, access, access)
 
     def resize(self, slot: int, size_bytes: int) -> None:
-        """realloc: in place, or what is mapped of it moves."""
+        """realloc: in place, or its mapped pages move."""
         address, old_bytes = self.objects[slot]
         if self.both("resize", address, size_bytes):
             self.objects[slot] = address, size_bytes
@@ -356,7 +354,7 @@ class HeapSides(Sides):
 
 @pytest.fixture(scope="module")
 def recording(tau: Tau, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program's recording, with what it touched."""
+    """The program's recording, with its touches."""
     folder = tmp_path_factory.mktemp("program")
     (folder / "words.c").write_text(PROGRAM)
     subprocess.run(["gcc", "-O1", "-w", "-o", folder / "words", folder / "words.c"], check=True)
@@ -364,9 +362,7 @@ def recording(tau: Tau, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "words.tau"
 
 
-@pytest.mark.parametrize(
-    "unit", [unit.name for unit in units().values() if unit.space == "vspace"]
-)
+@pytest.mark.parametrize("unit", [unit.name for unit in units().values() if unit.space == "vspace"])
 def test_a_recorded_program_agrees(unit: str, recording: Path, tmp_path: Path) -> None:
     """Addresses, faults, frames; pages nobody has are looked up all the time, too."""
     print(f"TAU_TEST_SEED={SEED}")

@@ -3,8 +3,6 @@
 `python tests/test_bounds_stated.py > docs/spec/bounds.md` writes it.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path
@@ -163,7 +161,7 @@ def table(optimize: str = "-O2", rows: tuple = ROWS) -> list[str]:
 
 @functools.cache
 def paged_table() -> list[str]:
-    """The lines of the table of what is about pages, measured."""
+    """The measured lines of the table on pages."""
     lines = [
         "| call | check level | RV32IMC | with Zbb | accesses | with Zbb |",
         "|---|---|---|---|---|---|",

@@ -3,8 +3,6 @@
 Method: the command is replaced by a statement, which the server's `call` and Python itself run.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

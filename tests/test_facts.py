@@ -1,6 +1,4 @@
-"""The facts: names that Python may use, what the generator writes and what it refuses."""
-
-from __future__ import annotations
+"""The facts: names that Python may use, files that the generator writes, and its refusals."""
 
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A heap's description that is wrong is refused by name."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -11,11 +9,11 @@ from tautochrone.targets.heaps import FOLDER, HeapError, heaps
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE_HEAP, BREAK_HEAP = "page_heap.toml", "break_heap.toml"
-# What is changed: file, old text, new text; what the message says besides the file.
+# Changes: file, old text, new text, and a part of the message.
 MISTAKES = {
     "no TOML": (PAGE_HEAP, "files =", "files", "Expected"),
     "no space": (PAGE_HEAP, 'space = "vspace"\n', "", "`space` is missing"),
-    "an unknown key": (PAGE_HEAP, "files =", "color = 1\nfiles =", "`color` is no key"),
+    "an unknown key": (PAGE_HEAP, "files =", "color = 1\nfiles =", "`color` is unknown"),
     "a name that is taken": (PAGE_HEAP, "rtvm = []", "conventional = []", "as break_heap.toml"),
     "a unit that is taken": (PAGE_HEAP, "rtmmu = ", "pagetable = ", "names pagetable"),
 }
@@ -23,7 +21,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("case", MISTAKES)
 def test_mistakes_are_named(tmp_path: Path, case: str) -> None:
-    """The file, and what is wrong in it."""
+    """The file, and the mistake."""
     file, old, new, said = MISTAKES[case]
     folder = shutil.copytree(FOLDER, tmp_path / "heaps")
     text = (folder / file).read_text()

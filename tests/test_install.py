@@ -4,8 +4,6 @@ Method: install to an empty prefix; include every public header from there, alon
 then build and run the same small program as C and as C++ both ways, with a port's source.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path
@@ -61,7 +59,7 @@ def public_headers() -> list[str]:
 
 
 def run(*command: str | Path, **options: object) -> str:
-    """Run a command that must succeed and return what it prints."""
+    """Run a command that must succeed and return its output."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

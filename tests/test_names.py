@@ -4,8 +4,6 @@ Method: the table is read; a name without its file, and a test or a unit without
 table, are found.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -2,10 +2,8 @@
 
 Method: the C of docs/tutorials/size-a-heap.md is linked as it is printed with a program that uses
 every way to the heap, for a Cortex-M4, with newlib-nano and newlib, and run in QEMU; the linker's
-map tells which of the library's objects were taken. For picolibc it is linked only.
+map names the library's objects that were taken. For picolibc it is linked only.
 """
-
-from __future__ import annotations
 
 import random
 import re
@@ -48,7 +46,7 @@ PLAN = Plan(
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command that must succeed and return what it prints."""
+    """Run a command that must succeed and return its output."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -67,7 +65,7 @@ def linked(
 
 
 def emulated(folder: Path) -> str:
-    """Run the firmware; return what it printed. Its exit status is 0."""
+    """Run the firmware; return its output. Its exit status is 0."""
     command = ["timeout", "60", *QEMU, *SEMIHOSTING, "-kernel", "firmware.elf"]
     return run(*command, cwd=folder)
 
@@ -120,7 +118,7 @@ def test_the_tutorials_heap_is_the_only_one(folder: Path, library: str, language
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("call", ["mallinfo()", "malloc_stats()", "malloc_trim(0)"])
 def test_what_describes_newlibs_heap_does_not_link(folder: Path, library: str, call: str) -> None:
-    """As the tutorial says: rather than to be linked beside ours."""
+    """As the tutorial says, instead of being linked next to ours."""
     (folder / "user.c").write_text(f"#include <malloc.h>\nint main(void) {{ {call}; return 0; }}\n")
     done = linked(folder, library, "c", folder / "user.c")
     assert done.returncode != 0

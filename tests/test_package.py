@@ -4,8 +4,6 @@ Method: what `pipx install .` does: an empty environment, `pip install FOLDER`, 
 replay on the tile, whose simulator is built from what the package carries.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -5,8 +5,6 @@ its 32-bit layout on this machine, and by the core compiled for RV32IMC and Cort
 emulator. Each chains (event, offset) of every object into the hash of tool/native/replay/content.h.
 """
 
-from __future__ import annotations
-
 import ctypes
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ in C and C++ have no misuse. A stand-in for FreeRTOS's heap gives its blocks' si
 the recording has the requested ones.
 """
 
-from __future__ import annotations
-
 import csv
 import random
 from pathlib import Path

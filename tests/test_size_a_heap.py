@@ -3,10 +3,8 @@
 Method: the tutorial's commands are run as they are printed, with a program of tests/firmware in
 place of its dots, once for each way to record. The firmware is then built with the tutorial's
 heap.c, and runs in QEMU on the recorded input and on fresh ones: no allocation fails, and the
-checksum is that of the same program on this machine.
+checksum equals the same program's on this machine.
 """
-
-from __future__ import annotations
 
 import os
 import random
@@ -19,22 +17,35 @@ from pathlib import Path
 import pytest
 
 from testing import firmware
-from testing.firmware import FIRMWARE, LIBRARIES, PROGRAMS, ROOT, TUTORIAL, source_of
+from testing.firmware import FIRMWARE, LIBRARIES, PROGRAMS, ROOT, source_of
 
+TUTORIAL = ROOT / "docs" / "tutorials" / "size-a-heap.md"
 FRESH_SEEDS = 20
 # Recordings of other days, each of another input.
 DAYS = {"monday.tau": 2, "tuesday.tau": 3, "wednesday.tau": 4, "new.tau": 5}
 ARMHF = "arm-linux-gnueabihf-gcc"
 
 
+def blocks(language: str) -> list[str]:
+    """The tutorial's blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", TUTORIAL.read_text(), re.M | re.S)
+
+
 def commands() -> list[str]:
     """The tutorial's commands; a command that goes on in the next line is one."""
-    blocks = re.findall(r"^```sh\n(.*?)^```$", TUTORIAL.read_text(), re.M | re.S)
-    return [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    return [line for block in blocks("sh") for line in block.replace("\\\n", " ").splitlines()]
+
+
+def planned_firmware(program: str, folder: Path) -> Path:
+    """Build the program with the tutorial's heap.c, where the core and the plan's header are."""
+    (heap,) = blocks("c")
+    (folder / "heap.c").write_text(heap)
+    sources = [source_of(program), folder / "tautochrone.c", folder / "heap.c"]
+    return firmware.firmware(sources, folder)
 
 
 def run(folder: Path, command: str) -> str:
-    """Run one line as a user types it; return what it prints."""
+    """Run one line as a user types it; return its output."""
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
     words = {"capture_output": True, "text": True, "timeout": 300}
@@ -97,7 +108,7 @@ def assert_runs(elf: Path, program: str, folder: Path, seeds: list[int]) -> None
         assert said == firmware.Printed(checksum_of(program, folder, seed), 0), seed
 
 
-@pytest.mark.parametrize("way", ["firmware", "linux"])
+@pytest.mark.parametrize("way", ["firmware", pytest.param("linux", marks=pytest.mark.slow)])
 def test_the_tutorial_leads_to_a_firmware_that_runs(folder: Path, way: str) -> None:
     program, chosen = "cache", random.Random()
     seeds = [1, *(chosen.randrange(2, 2**31) for _ in range(FRESH_SEEDS))]
@@ -111,9 +122,7 @@ def test_the_tutorial_leads_to_a_firmware_that_runs(folder: Path, way: str) -> N
         if command not in last:
             run(folder, completed(command, program))
     built = folder / "firmware"
-    (built / "heap.c").write_text(firmware.heap_of_the_tutorial())
-    sources = [source_of(program), built / "tautochrone.c", built / "heap.c"]
-    elf = firmware.firmware(sources, built)
+    elf = planned_firmware(program, built)
     assert_runs(elf, program, folder, seeds)
     assert [run(folder, command) for command in last] and elf == built / "firmware.elf"
     assert "firmware.elf, m4: " in run(folder, "tau info plan.toml")
@@ -131,8 +140,9 @@ def test_each_program_runs_on_its_plan(folder: Path, program: str, pools: str) -
     run(folder, f"tau plan program.tau --margin 0% --pools {pools} -o p.toml --header heap_plan.h")
     built = folder / "built"
     built.mkdir()
-    planned = firmware.planned_firmware(program, built, folder / "heap_plan.h")
-    assert_runs(planned, program, folder, [7])
+    run(folder, f"python3 scripts/amalgamate.py {built}")
+    (folder / "heap_plan.h").rename(built / "heap_plan.h")
+    assert_runs(planned_firmware(program, built), program, folder, [7])
 
 
 # What only one side allocates: newlib's table of files; in C++, each run-time library's reserve for

@@ -4,8 +4,6 @@ Method: the installed command is called as a user calls it; what one step says m
 the next one says, and within stated limits.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -125,4 +123,4 @@ def test_errors_say_the_cause_and_the_next_step(tau: Tau, tmp_path: Path) -> Non
         done = tau(words[0], tmp_path / "bad.tau", *words[1:], expect=1)
         assert done.stdout == ""
         assert "bad.tau" in done.stderr and "next:" in done.stderr, words
-    assert "Usage:" in tau("nonsense", expect=2).stderr
+    assert "next: `tau --help`" in tau("nonsense", expect=2).stderr

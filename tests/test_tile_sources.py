@@ -3,8 +3,6 @@
 Method: programs and packages are hidden from the installed package one by one.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import tomllib

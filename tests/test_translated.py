@@ -2,10 +2,9 @@
 
 Method: a program is recorded on this machine, and as a firmware on a Cortex-M4 in QEMU that records
 itself. Both make the same calls. The sizes that `tau translate` knows by types are compared call by
-call; what it asks for is stated as the firmware tells it, and then the whole recordings are equal.
+call. The sizes that it asks for are stated from the firmware's recording; then the whole recordings
+are equal.
 """
-
-from __future__ import annotations
 
 import json
 from collections import defaultdict

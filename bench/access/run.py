@@ -1,17 +1,14 @@
-"""What recording accesses costs: CPU time beside Valgrind's own tools, events and bytes.
+"""What recording accesses costs: CPU time compared with Valgrind's own tools, events and bytes.
 
 Run `python -m bench access [--quick]`; it writes out/bench/access.json. Each program runs
 plain, under Valgrind without a tool (none), under our tool and under DHAT, which keeps sums of the
 same accesses, in turns. A figure is the median over the rounds. *Steady* is the CPU time of the
-whole input less that of a trivial one, so that neither the start of Valgrind nor the translation of
+whole input minus a trivial input's, so that neither the start of Valgrind nor the translation of
 the program's start counts.
 """
 
-from __future__ import annotations
-
 import shutil
 import statistics
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,9 +114,8 @@ def measure(program: Program, folder: Path, rounds: int) -> dict[str, Any]:
 def measure_all(given: Given) -> list[dict[str, Any]]:
     """All programs."""
     rounds = ROUNDS_QUICK if given.quick else ROUNDS
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        return [measure(program, folder, rounds) for program in programs(folder, given.quick)]
+    chosen = programs(given.folder, given.quick)
+    return [measure(program, given.folder, rounds) for program in chosen]
 
 
 BENCH = Bench("access", measure_all)

@@ -1,6 +1,4 @@
-"""The bench measures what it says: events are exact; time is only checked for sense."""
-
-from __future__ import annotations
+"""The bench measures what its tables claim: exact events; times are only checked for sense."""
 
 from pathlib import Path
 

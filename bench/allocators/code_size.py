@@ -6,8 +6,6 @@ Constants count, so do the helpers that the code pulls in (the compiler's and me
 malloc + free; the same + init; the same + realloc.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,12 +1,10 @@
-"""Half-fit beside TLSF: the longest path of malloc and free of o1heap, and of ours.
+"""Half-fit compared with TLSF: the longest paths of malloc and free, of o1heap and of ours.
 
     python -m bench.allocators.half_fit    the table of docs/design/tlsf.md
 
 o1heap's C, version 2, comes in its crate, which cargo fetches; it is compiled as ours is, its
 assertions off.
 """
-
-from __future__ import annotations
 
 import json
 from pathlib import Path

@@ -5,8 +5,6 @@ core/tlsf.h with the prefix `peer_`, is linked without a C start-up, and drops e
 nothing reaches.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -237,3 +235,14 @@ def sizes_of(image: Path) -> tuple[int, int]:
                 else:
                     flash += section["sh_size"]
     return flash, ram
+
+
+def function_sizes(file: Path) -> dict[str, int]:
+    """Bytes of each function of an object or image."""
+    with file.open("rb") as stream:
+        symbols = ELFFile(stream).get_section_by_name(".symtab").iter_symbols()
+        return {
+            each.name: each["st_size"]
+            for each in symbols
+            if each["st_info"]["type"] == "STT_FUNC" and each["st_shndx"] != "SHN_UNDEF"
+        }

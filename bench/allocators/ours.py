@@ -1,8 +1,6 @@
 """Our systems on a trace: instructions per call at each check level, the stated bound, footprints.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 
@@ -29,8 +27,8 @@ def counts(
 
 
 def footprint(trace: Path, system: str, plan: Plan | None = None, layout: str = "32") -> int:
-    """The smallest heap in bytes, control structures included; for a system that grows its heap,
-    what it took. A plan without classes is plain TLSF, as the plan itself says."""
+    """The smallest heap in bytes, control structures included. A system that grows its heap: the
+    memory that it took. A plan without classes is plain TLSF, as the plan itself says."""
     if plan is not None and not plan.classes:
         system, plan = "tlsf", None
     return smallest_heap(trace, system, plan=plan, layout=layout)

@@ -5,8 +5,6 @@ The emulator is the tool's (tautochrone.emulator); the peers are linked into its
 without memalign or realloc of its own is driven as the emulator's head says.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

@@ -2,10 +2,8 @@
 
 Inputs are generated, the same every time.
 Input a is what a plan is made from; input b, of another size or kind, is what the plan is tried on.
-Programs with an allocator of their own are told to use malloc (PYTHONMALLOC, USE_ZEND_ALLOC).
+Variables make programs with an own allocator use malloc (PYTHONMALLOC, USE_ZEND_ALLOC).
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Callable
@@ -78,9 +76,6 @@ def three_sat(variables: int, ratio_percent: int, seed: int) -> str:
         literals = [(1 + below(variables)) * (1 if below(2) else -1) for _ in range(3)]
         lines.append(" ".join(map(str, literals)) + " 0")
     return "\n".join(lines) + "\n"
-
-
-# A small neural network as objects and arrays, trained by gradient descent.
 
 
 def python_run(count: int, tags_max: int, loops: int, seed: int) -> Run:

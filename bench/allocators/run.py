@@ -1,5 +1,4 @@
-"""Allocators beside each other on the same traces in one run: instructions per call, footprint,
-code size.
+"""Allocators compared on the same traces in one run: instructions per call, footprint, code size.
 
     python -m bench allocators [--quick] [PROGRAM …] [RECORDING.tau …]
 
@@ -7,20 +6,18 @@ Writes out/bench/allocators.json and prints the tables. --quick takes the synthe
 recordings take their place. glibc, mimalloc and jemalloc get no recording of another ABI.
 Conditions: ours -O2 without checks unless the row says check 1; crates opt-level 3; C libraries as
 packaged. Instructions are exact (emulated), payload moves apart; a call that takes more than
-INSTRUCTIONS_MAX in total is stopped and marked. Footprints are the smallest arena that completes,
-control structures and static data included; those of glibc, mimalloc and jemalloc are memory taken
-from the kernel by a process, in this machine's 64-bit layout. Their instructions are left out:
+INSTRUCTIONS_MAX in total is stopped and marked. A footprint is the smallest arena that completes,
+control structures and static data included. For glibc, mimalloc and jemalloc it is the memory that
+a process took from the kernel, in this machine's 64-bit layout. Their instructions are left out:
 their maxima are system calls, which no user-side count sees.
 """
-
-from __future__ import annotations
 
 import platform
 import time
 from pathlib import Path
 from typing import Any
 
-from bench.allocators import code_size, ours, peers, programs, synthetic, targets
+from bench.allocators import code_size, ours, peers, programs, synthetic
 from bench.allocators.images import PEERS, PeerMissing
 from bench.commands import first_line
 from bench.runner import Bench, Given
@@ -135,7 +132,6 @@ def measure(given: Given) -> dict[str, Any]:
         "conditions": {"tautochrone": __version__, "machine": platform.machine(), **versions},
         "rows": results,
         "code_size": code_size.measure(),
-        "targets": targets.measure(given.quick),
     }
 
 

@@ -5,8 +5,6 @@ realloc. Each step allocates, frees or resizes a random object; the number of li
 between few and many, so that blocks split, merge and are probed in every way.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 
@@ -54,6 +52,6 @@ def events(kind: str) -> list[tuple[int, int, int, int]]:
 
 @functools.cache
 def trace(kind: str) -> Path:
-    """The trace of a kind in out/bench/traces, made anew once a process."""
+    """The trace of a kind in out/bench/traces, made once per process."""
     path = TRACES / f"synthetic-{kind}.tau"
     return write_trace(path, "bench/allocators/synthetic.py", events(kind))

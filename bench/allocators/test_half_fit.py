@@ -1,7 +1,5 @@
 """What the documents say of o1heap is what its code takes."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.allocators import half_fit

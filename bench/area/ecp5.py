@@ -1,7 +1,5 @@
 """A netlist in an ECP5: the cells that Yosys counts, and the clock that nextpnr reaches."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess
@@ -18,7 +16,7 @@ DEVICE = "--25k --package CABGA381 --speed 6"  # the slowest grade
 
 
 class SynthesisError(TauError):
-    """A tool is missing or failed, or what it made is not what the source says."""
+    """A tool is missing or failed, or its result disagrees with the source."""
 
 
 def call(tool: str, *words: str) -> None:
@@ -39,8 +37,8 @@ def relative(path: Path) -> str:
 
 
 def cells_of(found: dict[str, int]) -> dict[str, int]:
-    """Of the cells that Yosys' `stat` counts: LUTs of four inputs, flip-flops, block RAMs;
-    multipliers beside."""
+    """Of the cells that Yosys' `stat` counts: LUTs of four inputs, flip-flops, block RAMs and
+    multipliers."""
     return {
         "lut": found.get("LUT4", 0)
         + LUTS_PER_CARRY * found.get("CCU2C", 0)

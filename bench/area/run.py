@@ -4,18 +4,16 @@ Run `python -m bench area [name…]`; it prints a table and writes out/bench/are
 of {unit, lut, ff, bram, fmax_mhz, memory_bits, ram_cells}. Fails if a memory is missing, and
 complains of a slow unit.
 
-- `lut`, `ff`, `bram` are those of the unit by itself (Yosys): 4-input LUTs, with 2 for a carry cell
+- `lut`, `ff`, `bram` are the unit's by itself (Yosys): 4-input LUTs, with 2 for a carry cell
   and 6 for a 16 x 4 RAM made of LUTs (`ram_cells`; nextpnr gives it that many places).
 - `fmax_mhz` is nextpnr's, for the unit between registers on all ports, in an LFE5U-25F of the
   slowest grade. The registers in front are a shift register, those behind are folded into one bit,
   so that the unit needs four pins and nothing of it can be left out.
 - Every memory of the source is accounted for: Yosys must find exactly `memory_bits` of arrays, as
-  many as the parameters say, and what it makes of them must have room for them.
+  many as the parameters say, and its cells must have room for them.
 
 The table memories themselves (two to five words a page) are not part of a unit.
 """
-
-from __future__ import annotations
 
 import json
 import math
@@ -40,8 +38,8 @@ PAGE_BITS = FRAME_BITS = 18
 RAM_CELL_BITS = 16 * 4
 BLOCK_BITS = 18 * 1024
 ENTRY_BITS = FRAME_BITS + 3  # frame and rights
-SIZE_BITS = 7  # of a page of the composable unit: a bit an order
-NOT_MEASURED = ("bare", "probe")  # no MMU, and a unit for tests
+SIZE_BITS = 7  # of a page of the composable unit: one bit per order
+NOT_MEASURED = ("bare", "probe")  # without an MMU, and a unit for tests
 
 
 @dataclass(frozen=True)
@@ -262,7 +260,7 @@ def clock_mhz(design: Design, folder: Path = WORK) -> float:
 def measure(given: Given) -> list[dict[str, Any]]:
     """The rows of all units, or of those that were named, each with its clock.
 
-    Raises SynthesisError if there is no such unit.
+    Raises SynthesisError for an unknown unit.
     """
     known = {design.name: design for design in designs()}
     for name in given.words:

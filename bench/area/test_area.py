@@ -4,8 +4,6 @@ Method: Yosys on the smallest unit; on a memory of structs, which Yosys drops wi
 on numbers made wrong by hand. Places and clocks are the business of `make bench B=area`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

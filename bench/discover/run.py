@@ -1,16 +1,13 @@
-"""How often `tau tlb discover` is right, on simulated processors and on this machine.
+"""How often `tau tlb discover` is right on this machine, next to a busy neighbor.
 
-Writes out/bench/discover.json, {simulated: [...], host: [...]}. Simulated: each known geometry with
-LRU, tree PLRU and random replacement; `index` is right, wrong or unknown. Host: runs beside a busy
-neighbor, a process on each other CPU that reads memory at random. What this machine has is what
---truth names: a geometry that tau knows, or a file (default: what most runs found). Complains if an
-index or a directory is wrong, if too many are unknown, or if a run takes too long. On a processor
-of which no run is verified, directories may be unknown in all; it says why.
+Writes out/bench/discover.json, a row per run. Processes on all other CPUs read memory at random.
+--truth names this machine's geometry: one that tau knows, or a file (default: the one that most
+runs found). Complains if an index or a directory is wrong, if too many are unknown, or if a run
+takes too long. On a processor of which no run is verified, directories may be unknown in all runs.
 
---quick takes few of each.
+--quick takes few runs. A slow test of tool/tests/tlb/discover tries all known geometries on
+simulated processors.
 """
-
-from __future__ import annotations
 
 import os
 import subprocess
@@ -23,16 +20,12 @@ from typing import Any
 from bench.runner import Bench, Given
 from tautochrone.errors import TauError
 from tautochrone.tlb.discover.linear import reduced
-from tautochrone.tlb.discover.run import discovered_host, discovered_simulation
-from tautochrone.tlb.geometry import DATA, DIRECTORY, geometry_of, known_geometry, known_names
+from tautochrone.tlb.discover.run import discovered_host
+from tautochrone.tlb.geometry import DATA, DIRECTORY, geometry_of
 
-POLICIES = ("lru", "plru", "random")
 RUNS, RUNS_QUICK = 20, 2
 CPU_SECONDS, CPU_SECONDS_MAX = 5.0, 6.0
-WALKS_MAX = 100_000
-SIMULATED_RIGHT_MIN = 20 / 30
 INDEX_UNKNOWN_MAX, DIRECTORY_UNKNOWN_MAX = 2 / 20, 4 / 20
-ELSEWHERE_WALKS_MAX, SAME_RATIO_MIN = 0.5, 1.8
 NEIGHBOR = """
 import numpy
 memory = numpy.zeros(1 << 23)
@@ -60,24 +53,11 @@ def _rows(texts: list[str]) -> tuple[int, ...]:
 
 
 def verdict(found: list[tuple[str, tuple[int, ...]] | None], truth: list[tuple[int, ...]]) -> str:
-    """Right if all rows span what they must, unknown if one is missing and none is wrong."""
+    """Right if all rows span the true ones, unknown if one is missing and none is wrong."""
     known = [each for each in zip(found, truth, strict=False) if each[0] is not None]
     if any(rows != expected for (_, rows), expected in known):
         return WRONG
     return RIGHT if len(known) == len(truth) else UNKNOWN
-
-
-def simulated(names: list[str], policies: tuple[str, ...]) -> list[Row]:
-    """A row for each processor."""
-    found = []
-    for name in names:
-        data = [each for each in known_geometry(name).structures if each.role == DATA]
-        truth = [tuple(reduced(each.rows)) for each in data]
-        for policy in policies:
-            document = discovered_simulation(name, policy, 1, WALKS_MAX)
-            row = {"processor": name, "policy": policy, "cpu_seconds": document["cpu_seconds"]}
-            found.append(row | {"index": verdict(rows_of(document, DATA), truth)})
-    return found
 
 
 @contextmanager
@@ -172,36 +152,31 @@ def is_colorable(runs: list[Row]) -> bool:
     return any(row["is_verified"] for row in runs)
 
 
-def complaints(result: dict[str, list[Row]]) -> list[str]:
-    """What is not as it must be."""
-    simulations, runs, found = result["simulated"], result["host"], []
-    index = Counter(row["index"] for row in simulations)
-    if index[WRONG] or index[RIGHT] < SIMULATED_RIGHT_MIN * len(simulations):
-        found.append(f"simulated: {dict(index)}")
+def complaints(runs: list[Row]) -> list[str]:
+    """Limits that are broken."""
+    found = []
     for key, most in (
         ("index_verdict", INDEX_UNKNOWN_MAX),
         ("directory_verdict", DIRECTORY_UNKNOWN_MAX if is_colorable(runs) else 1),
     ):
         counts = Counter(row[key] for row in runs)
         if counts[WRONG] or counts[UNKNOWN] > most * len(runs):
-            found.append(f"host: {key} {dict(counts)}")
+            found.append(f"{key} {dict(counts)}")
     slow = [row["cpu_seconds"] for row in runs if row["cpu_seconds"] > CPU_SECONDS_MAX]
     if slow:
-        found.append(f"host: {max(slow)} CPU seconds")
+        found.append(f"{max(slow)} CPU seconds")
     for row in runs:
         isolation = row["isolation"]
         if isolation is not None and not isolation["is_passed"]:
-            found.append(f"host: isolation {isolation}")
+            found.append(f"isolation {isolation}")
     return found
 
 
-def measure(given: Given) -> dict[str, list[Row]]:
-    """Simulations, and runs on this machine."""
-    names = known_names()[-3:] if given.quick else known_names()
-    simulations = simulated(names, POLICIES[:1] if given.quick else POLICIES)
+def measure(given: Given) -> list[Row]:
+    """Runs on this machine, judged."""
     runs = host(RUNS_QUICK if given.quick else RUNS)
     judge(runs, truth_of(given.truth, runs))
-    return {"simulated": simulations, "host": runs}
+    return runs
 
 
 TRUTH = {"--truth": {"help": "a known geometry or a file (default: what most runs found)"}}

@@ -1,13 +1,9 @@
 """The bench of discovery at small size, and that it complains."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from typing import Any
 
 from bench.discover import run
 
-Row = dict[str, Any]
 TRUTH = ([(), (1, 2)], [512])
 
 
@@ -30,42 +26,31 @@ def judged(*rows: dict[str, Any]) -> list[dict[str, Any]]:
     return list(rows)
 
 
-def complaints(host: Sequence[Row] = (), simulated: Sequence[Row] = ()) -> list[str]:
-    """Of runs and simulations."""
-    return run.complaints({"simulated": [*simulated], "host": [*host]})
-
-
-def test_a_simulated_processor_is_right() -> None:
-    (found,) = run.simulated(["tile-16x4"], ("lru",))
-    assert found["index"] == "right"
-    assert complaints(simulated=[found]) == []
-
-
 def test_what_is_wrong_unknown_or_slow_is_named() -> None:
-    assert complaints(judged(row(), row())) == []
+    assert run.complaints(judged(row(), row())) == []
     wrong = judged(row(), row(rows=[("first", ()), ("second", (1, 4))]))
-    assert complaints(wrong) == ["host: index_verdict {'right': 1, 'wrong': 1}"]
+    assert run.complaints(wrong) == ["index_verdict {'right': 1, 'wrong': 1}"]
     unknown = judged(row(), row(rows=[("first", ()), None]))
-    assert complaints(unknown) == ["host: index_verdict {'right': 1, 'unknown': 1}"]
+    assert run.complaints(unknown) == ["index_verdict {'right': 1, 'unknown': 1}"]
     claimed = judged(row(), row(directory=[]))
-    assert complaints(claimed) == ["host: directory_verdict {'right': 1, 'wrong': 1}"]
-    assert complaints(judged(row(cpu_seconds=7.0))) == ["host: 7.0 CPU seconds"]
+    assert run.complaints(claimed) == ["directory_verdict {'right': 1, 'wrong': 1}"]
+    assert run.complaints(judged(row(cpu_seconds=7.0))) == ["7.0 CPU seconds"]
     failed = {"name": "isolation", "is_passed": False}
-    assert "isolation" in complaints(judged(row(isolation=failed)))[0]
+    assert "isolation" in run.complaints(judged(row(isolation=failed)))[0]
 
 
 def test_one_unknown_of_many_is_allowed() -> None:
     rows = [row() for _ in range(18)]
     unknown = [row(rows=[("first", ()), None], directory=None) for _ in range(2)]
-    assert complaints(judged(*rows, *unknown)) == []
+    assert run.complaints(judged(*rows, *unknown)) == []
 
 
 def test_a_processor_whose_directories_cannot_be_told_is_skipped() -> None:
     """Unless a run claims something."""
     blind = [row(directory=None, is_verified=False, isolation=None) for _ in range(3)]
-    assert complaints(judged(*blind)) == []
+    assert run.complaints(judged(*blind)) == []
     claimed = judged(*blind, row(directory=[], is_verified=False))
-    assert complaints(claimed) == ["host: directory_verdict {'unknown': 3, 'wrong': 1}"]
+    assert run.complaints(claimed) == ["directory_verdict {'unknown': 3, 'wrong': 1}"]
 
 
 def test_the_truth_is_what_most_runs_found() -> None:

@@ -4,8 +4,6 @@ What differs: the seed of the program's own hashes, addresses, threads, or a few
 input. Files are written into the folder of the run.
 """
 
-from __future__ import annotations
-
 from bench.allocators import programs as two_inputs
 from bench.allocators.programs import BY_GROUP, SOLVED, numbers, records, sql, three_sat
 from bench.commands import ROOT, gcc_program

@@ -8,8 +8,6 @@ and prints the table of README.md.
     nice python -m bench margins [PROGRAM...]
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The tables of the study: shares of fresh runs that plans refuse."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -49,7 +47,7 @@ def shares(measured: dict[str, Any], recordings: str) -> dict[str, float]:
 def resampled(measured: dict[str, Any], recordings: int) -> tuple[float, float]:
     """The same share for plans without pools, from many choices of recordings, and the margin.
 
-    Whether a run fits is told from the smallest heap that it needs.
+    A run fits if the smallest heap that it needs fits.
     """
     source = random.Random(SEED)
     missed = margins = 0.0

@@ -1,7 +1,5 @@
 """The margins of `tau plan` rest on what the study measured."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -32,7 +30,7 @@ def test_a_margin_is_needed_and_the_default_is_not_too_large() -> None:
 
 
 def test_the_study_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One small program, recorded, planned and tried anew."""
+    """One small program: recorded, planned and tried."""
     monkeypatch.setattr("bench.margins.run.TRACES", tmp_path)
     found = measure("as")
     assert len(found["plain"]) == RUNS and len(found["1"]) == len(FIVE)

@@ -1,12 +1,10 @@
 """How a plan made from one input does on another input of the same program.
 
-Run `python -m bench planners.inputs`; it writes out/bench/planners_inputs.json. The programs and
-their two inputs are those of bench/allocators. Each planner plans from each input; the plan is
-replayed on that input and on the other one, beside plain TLSF. A figure is the heap over plain
+Run `python -m bench planners.inputs`; it writes out/bench/planners_inputs.json. bench/allocators
+has the programs and their two inputs. Each planner plans from each input. The plan is replayed on
+that input and on the other one, and compared with plain TLSF. A figure is the heap over plain
 TLSF's, minus one: below 0 the plan gains.
 """
-
-from __future__ import annotations
 
 import time
 from pathlib import Path

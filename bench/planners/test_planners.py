@@ -1,6 +1,4 @@
-"""The planners' benchmark runs and says what it must; small, since time is for `run.py` to tell."""
-
-from __future__ import annotations
+"""The planners' bench has every figure, and its recordings repeat. Times are for run.py."""
 
 import json
 from pathlib import Path
@@ -8,10 +6,10 @@ from pathlib import Path
 from bench.planners import run as bench
 
 
-def test_a_small_run_has_every_figure() -> None:
-    result = bench.run(events=20_000, repeats=1)
-    assert [row["recording"] for row in result["rows"]] == ["churn", "phases"]
-    for row in result["rows"]:
+def test_a_small_run_has_every_figure(tmp_path: Path) -> None:
+    result = bench.run(tmp_path, events=20_000, repeats=1)
+    assert [row["recording"] for row in result] == ["churn", "phases"]
+    for row in result:
         assert row["classes"] == bench.CLASSES
         assert 0 < row["instants_kept"] <= 10_000
         assert 0 < row["greedy_dedicated_share"] <= row["exact_dedicated_share"] <= 1

@@ -1,25 +1,22 @@
 """What recording costs: nanoseconds and bytes an event, and percent of a program's CPU time.
 
-Run `python -m bench recorder [--quick]`; it writes out/bench/recorder.json. Each figure is a
-difference or a ratio of CPU time (user and system) between runs with and without the recorder that
-alternate in one run, and the median over the rounds, since the machine is shared. heaptrack, where
+Run `python -m bench recorder [--quick]`; it writes out/bench/recorder.json. Runs with and
+without the recorder alternate. Each figure is a difference or a ratio of their CPU times (user and
+system), and the median over the rounds, since the machine is shared. heaptrack, where
 it is installed, takes its turn in the same rounds: its preloaded half alone, without its
 interpreter. It also walks the stack of every event, which we do not.
 """
-
-from __future__ import annotations
 
 import os
 import resource
 import shutil
 import statistics
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.commands import OUT, ROOT, compiled, cpu_seconds, gcc_program
+from bench.commands import ROOT, compiled, cpu_seconds, gcc_program
 from bench.runner import Bench, Given, conditions
 
 from tautochrone import native
@@ -163,14 +160,10 @@ def reached(all_figures: list[dict[str, Any]]) -> dict[str, bool]:
 
 def measure_all(given: Given) -> dict[str, Any]:
     """All programs."""
-    OUT.mkdir(parents=True, exist_ok=True)
-    # On the disk where a user's recording would go, not in a tmpfs.
-    with tempfile.TemporaryDirectory(prefix="recorder-", dir=OUT) as name:
-        folder = Path(name)
-        figures = [
-            measure(program, folder, 3 if given.quick else rounds_for(program))
-            for program in programs(folder, given.quick)
-        ]
+    figures = [
+        measure(program, given.folder, 3 if given.quick else rounds_for(program))
+        for program in programs(given.folder, given.quick)
+    ]
     result = {"version": 1, "must": MUST, "reached": reached(figures), "programs": figures}
     return result | {"conditions": conditions()}
 

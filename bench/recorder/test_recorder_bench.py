@@ -1,9 +1,7 @@
-"""The bench measures what it says: bytes and events are exact; time is only checked for sense.
+"""The bench measures what its table claims: exact bytes and events; times only make sense.
 
 Method: one quick round of the smallest program; limits on time are run.py's to report.
 """
-
-from __future__ import annotations
 
 from pathlib import Path
 

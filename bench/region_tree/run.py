@@ -2,23 +2,18 @@
 
 Run `python -m bench region_tree`; it prints the table and writes out/bench/region_tree.json.
 
-- *flat*: bitmaps with a bit a page and a bit a word below; words of 32 bits (the core's), or of 64.
+- *flat*: bitmaps with one bit per page, and one per word of the level below; words of 32 bits (the
+  core's), or of 64.
 - *layered*: the paper's [P0-17 ... P0-19], with the least and greatest page in each inner node.
-- *core*: what core/private/pages/region_tree_inline.h compiles to, built for that many pages (up
-  to 2^26).
 
 Each form is first compared with a sorted list, natively, at every size (compare.c). `bound` is the
-longest path through the linked code; `max` the most that the emulator saw in calls at the borders
-of the levels (RV32 up to 2^26 pages). A page number above 2^30 needs 64 bits with the sign that the
-forms use, so the larger sizes are RV64's alone: there only the longest path is known, from objdump.
-Loads from the table that stands for Zbb's bit scans count as accesses.
+longest path through the linked code. `max` is the most that the emulator saw in calls at the
+borders of the levels (RV32 up to 2^26 pages). A page number above 2^30 needs 64 bits with the sign
+that the forms use, so only RV64 has the larger sizes. It is not emulated. Loads from the table that
+replaces Zbb's bit scans count as accesses.
 """
 
-from __future__ import annotations
-
-import re
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,40 +25,35 @@ from tautochrone.code.calls import Machine, core_code
 
 HERE = Path(__file__).resolve().parent
 SIZES = (10, 15, 20, 25, 26, 30, 36)
-CORE_MAX, RV32_MAX, EMULATED_MAX = 26, 30, 26
+RV32_MAX, EMULATED_MAX = 30, 26
 OPERATIONS = ("find", "next", "split", "union")
 BOUNDS = (bound_instructions, bound_accesses)
 RV64 = {"rv64": "rv64imc", "rv64zbb": "rv64imc_zbb"}
-ACCESS = re.compile(r"^(c\.)?(l[bhwd]u?|s[bhwd]|lwsp|swsp|ldsp|sdsp)$")
-BRANCH = re.compile(r"^(c\.)?b(eq|ne|lt|ge|ltu|geu|eqz|nez)$")
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form of the tree: its file, its words' bits as a logarithm, whether it is the core's."""
+    """A form of the tree: its file, and its words' bits as a logarithm."""
 
     file: str
     word_log2: int = 5
-    needs_core: bool = False
+
+    @property
+    def source(self) -> Path:
+        """The C file."""
+        return HERE / self.file
 
     def flags(self, pages_log2: int) -> list[str]:
         """Compiler arguments for a tree of 2^`pages_log2` pages."""
-        flags = [f"-DBENCH_LOG2={pages_log2}", f"-DBENCH_WORD_LOG2={self.word_log2}", f"-I{HERE}"]
-        return [*flags, f"-DTAU_SPACE_PAGES_LOG2_MAX={pages_log2}u"] if self.needs_core else flags
-
-    def sources(self) -> list[Path]:
-        """What is compiled."""
-        core = [ROOT / "core" / "region_tree.c"] if self.needs_core else []
-        return [HERE / self.file, *core]
+        return [f"-DBENCH_LOG2={pages_log2}", f"-DBENCH_WORD_LOG2={self.word_log2}", f"-I{HERE}"]
 
     def isas(self, pages_log2: int) -> list[str]:
         """The targets on which it is measured."""
         rv32 = ["rv32", "rv32zbb"] if self.word_log2 == 5 and pages_log2 <= RV32_MAX else []
-        return rv32 if self.needs_core else [*rv32, *RV64]
+        return [*rv32, *RV64]
 
 
 FORMS = {
-    "core": Form("shipped.c", needs_core=True),
     "flat": Form("flat.c"),
     "flat, 64 bits": Form("flat.c", word_log2=6),
     "layered": Form("layered.c"),
@@ -73,7 +63,7 @@ FORMS = {
 def compare(form: Form, pages_log2: int, folder: Path) -> int:
     """Random operations against a sorted list; the form's bytes. Raises if an answer is wrong."""
     program = folder / "compare"
-    sources = [*form.sources(), HERE / "compare.c"]
+    sources = [form.source, HERE / "compare.c"]
     flags = ["-std=gnu17", "-O1", f"-I{ROOT}", *form.flags(pages_log2)]
     subprocess.run(["gcc", *flags, *sources, "-o", program], check=True)
     done = subprocess.run([program, "1"], capture_output=True, text=True, timeout=120)
@@ -113,44 +103,11 @@ def emulate(image: Any, bytes_count: int, pages_log2: int) -> dict[str, tuple[in
     return seen
 
 
-def longest_path(elf: Path, function: str) -> tuple[int, int]:
-    """Instructions and accesses on the longest path through a function, by objdump."""
-    command = ["riscv64-unknown-elf-objdump", "-d", "--no-show-raw-insn", "-M", "no-aliases", elf]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    starts = {m[2]: int(m[1], 16) for m in re.finditer(r"^([0-9a-f]+) <(\S+)>:", text, re.M)}
-    rows = re.findall(r"^\s*([0-9a-f]+):\t(\S+)\s*(\S*)", text, re.M)
-    code = {int(row[0], 16): row[1:] for row in rows}
-    following = dict(zip(code, list(code)[1:]))
-    known: dict[int, tuple[int, int]] = {}
-
-    def path(address: int) -> tuple[int, int]:
-        if address not in known:
-            name, operands = code[address]
-            target = operands.split(",")[-1]
-            ways: list[int] = []
-            if BRANCH.match(name):
-                ways = [following[address], int(target, 16)]
-            elif name == "c.j" or (name == "jal" and operands.startswith("zero")):
-                ways = [int(target, 16)]
-            elif name not in ("c.jr", "jalr"):
-                if name in ("jal", "c.jalr"):
-                    raise RuntimeError(f"{function} calls {operands}")
-                ways = [following[address]]
-            further = [path(way) for way in ways] or [(0, 0)]
-            known[address] = (
-                1 + max(one[0] for one in further),
-                (1 if ACCESS.match(name) else 0) + max(one[1] for one in further),
-            )
-        return known[address]
-
-    return path(starts[function])
-
-
 def built_rv64(form: Form, pages_log2: int, isa: str, elf: Path) -> Path:
     """The operations, linked for RV64."""
     flags = [f"-march={RV64[isa]}", "-mabi=lp64", "-mcmodel=medany", "-O2", "-ffreestanding"]
     flags += ["-fno-jump-tables", "-nostdlib", "-std=gnu17", f"-I{ROOT}", "-Wl,-e,bench_tree_find"]
-    command = ["riscv64-unknown-elf-gcc", *flags, *form.flags(pages_log2), *form.sources()]
+    command = ["riscv64-unknown-elf-gcc", *flags, *form.flags(pages_log2), form.source]
     subprocess.run([*command, "-o", elf], check=True)
     return elf
 
@@ -160,42 +117,40 @@ def costs(
 ) -> dict[str, dict[str, int]]:
     """Longest paths, and on RV32 observed maxima, per operation."""
     functions = {verb: f"bench_tree_{verb}" for verb in OPERATIONS}
+    seen: dict[str, tuple[int, int]] = {}
     if isa in RV64:
-        elf = built_rv64(form, pages_log2, isa, folder / "rv64.elf")
-        found = {verb: (*longest_path(elf, name),) for verb, name in functions.items()}
+        name = f"{form.source.stem}-{form.word_log2}-{isa}-{pages_log2}.elf"
+        elf = built_rv64(form, pages_log2, isa, folder / name)
     else:
         keep, flags = [*functions.values(), "bench_tree_init"], form.flags(pages_log2)
-        image = core_code("region_tree_bench", isa, form.sources(), keep=keep, cflags=flags)
+        image = core_code("region_tree_bench", isa, [form.source], keep=keep, cflags=flags)
+        elf = image.elf
         seen = emulate(image, bytes_count, pages_log2) if pages_log2 <= EMULATED_MAX else {}
-        found = {
-            verb: (*(bound(image.elf, name) for bound in BOUNDS), *seen.get(verb, ()))
-            for verb, name in functions.items()
-        }
+    found = {
+        verb: (*(bound(elf, name) for bound in BOUNDS), *seen.get(verb, ()))
+        for verb, name in functions.items()
+    }
     names = ("bound_instructions", "bound_accesses", "max_instructions", "max_accesses")
     return {verb: dict(zip(names, row, strict=False)) for verb, row in found.items()}
 
 
-def measure(sizes: tuple[int, ...] = SIZES) -> list[dict[str, Any]]:
-    """A row a form, size and target."""
+def measure(folder: Path, sizes: tuple[int, ...] = SIZES) -> list[dict[str, Any]]:
+    """A row per form, size and target."""
     rows = []
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        for pages_log2 in sizes:
-            for name, form in FORMS.items():
-                if form.needs_core and pages_log2 > CORE_MAX:
-                    continue
-                bytes_count = compare(form, pages_log2, folder)
-                for isa in form.isas(pages_log2):
-                    found = costs(form, pages_log2, isa, bytes_count, folder)
-                    row = {"form": name, "pages_log2": pages_log2, "isa": isa}
-                    rows.append({**row, "bytes": bytes_count, "operations": found})
+    for pages_log2 in sizes:
+        for name, form in FORMS.items():
+            bytes_count = compare(form, pages_log2, folder)
+            for isa in form.isas(pages_log2):
+                found = costs(form, pages_log2, isa, bytes_count, folder)
+                row = {"form": name, "pages_log2": pages_log2, "isa": isa}
+                rows.append({**row, "bytes": bytes_count, "operations": found})
     return rows
 
 
-def measure_all(_: Given) -> dict[str, Any]:
-    """All rows, and what they depend on."""
+def measure_all(given: Given) -> dict[str, Any]:
+    """All rows, and the compiler."""
     compiler = first_line("riscv64-unknown-elf-gcc", "--version")
-    return {"version": 1, "command": "bench region_tree", "compiler": compiler, "rows": measure()}
+    return {"compiler": compiler, "rows": measure(given.folder)}
 
 
 BENCH = Bench("region_tree", measure_all)

@@ -5,8 +5,6 @@ own, complains of those that differ, and writes out/bench/runtime_answers.json. 
 not installed are skipped and counted.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -29,7 +27,7 @@ TAU = (*commands.TAU, "-q", "run", "--")
 
 @dataclass(frozen=True)
 class Program:
-    """One row: what is run in a folder with these files, and what has to be installed for it."""
+    """One row: a command that runs in a folder with these files, and the programs that it needs."""
 
     name: str
     words: list[str]
@@ -44,7 +42,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Answer:
-    """How a program ended, and what it printed; the time limit counts as status 124."""
+    """A program's exit status and output; the time limit counts as status 124."""
 
     status: int
     output: bytes

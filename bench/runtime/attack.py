@@ -6,8 +6,6 @@ which has few, and after as many of the victim's own heap. All kinds take turns.
 the first counts that reaches both limits, else the last: a neighbor can only make them fail.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -45,7 +43,7 @@ def planned(folder: Path, geometry: Path, array: Array) -> Path:
 
 
 def attacked(folder: Path, plan: Path, cpu: int) -> dict[str, Any]:
-    """The first try that passes, else the last one."""
+    """The earliest try that passes, else the last one."""
     program = built(folder, HERE / "attack.c", "attack")
     command = [*TAU, "run", "--colors", str(plan), "--unverified"]
     command += ["--", str(program), str(cpu)]

@@ -1,12 +1,9 @@
-"""The cases in which `tau run` costs most CPU time, beside the C library's own heap.
+"""The cases in which `tau run` costs most CPU time, compared with the C library's own heap.
 
 `python -m bench runtime.cases [--quick]` writes out/bench/runtime_cases.json. Runs with both heaps
 alternate; of each the one with the least CPU time counts, since the machine is shared.
 """
 
-from __future__ import annotations
-
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +33,14 @@ def measure(given: Given) -> dict[str, Any]:
     rounds, scale = (1, 1) if given.quick else (ROUNDS, 5)
     compared = allocators()[:2]
     found = {}
-    with tempfile.TemporaryDirectory(prefix="cases-") as name:
-        for case, (words, variables) in commands(Path(name), scale).items():
-            best = {one.name: float("inf") for one in compared}
-            for _ in range(rounds):
-                for one in compared:
-                    seconds = cpu_seconds(words, variables | one.variables)
-                    best[one.name] = min(best[one.name], seconds)
-            found[case] = best | {"ratio": best["ours"] / best["glibc"]}
-    return {"version": 1, "cases": found}
+    for case, (words, variables) in commands(given.folder, scale).items():
+        best = {one.name: float("inf") for one in compared}
+        for _ in range(rounds):
+            for one in compared:
+                seconds = cpu_seconds(words, variables | one.variables)
+                best[one.name] = min(best[one.name], seconds)
+        found[case] = best | {"ratio": best["ours"] / best["glibc"]}
+    return found
 
 
 BENCH = Bench("runtime_cases", measure)

@@ -1,7 +1,7 @@
 """One core walks over 7 pages of each of 16 threads: what allocators' layouts cost in the TLB.
 
 Run `python -m bench runtime.colors [--quick] [--geometry FILE]`, or run.py, which ends with it; it
-writes out/bench/runtime-colors.json. The geometry is that of FILE, or what `tau tlb discover` finds
+writes out/bench/runtime-colors.json. The geometry comes from FILE, or `tau tlb discover` finds it
 now. If that cannot verify everything, but the index of pages, the layout is colored by that index
 and the result says so. Without an index nothing is measured, with the reason.
 
@@ -10,11 +10,8 @@ alternates with all others, and its least time counts, since the machine is shar
 attack.py says what an attacker costs a victim.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -180,26 +177,25 @@ def reached(ratios: dict[str, float]) -> dict[str, bool]:
 def measure(given: Given) -> dict[str, Any]:
     """All ways and the attack, or why nothing can be measured."""
     cpu = max(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory(prefix="runtime-colors-") as name:
-        folder = Path(name)
-        try:
-            found = (given.geometry, True) if given.geometry else found_geometry(cpu, folder)
-        except TauError as error:
-            found = error.message
-        if isinstance(found, str):
-            return NOTHING | {"skipped": found}
-        path, is_verified = found
-        geometry = read_geometry(path)
-        array = last_array(geometry)
-        if array is None:
-            return NOTHING | {"skipped": "no TLB of this machine has sets that could be owned"}
-        facts = geometry.arrays[array]
-        plan = planned(folder, path, facts.name, facts.sets)
-        program = built(folder, HERE / "colors.c", "colors")
-        partition = load_any_plan(plan).sections[TLB]
-        ways = ways_of(program, cpu, plan, layout_of(partition))
-        rows = measured(ways, ROUNDS_QUICK if given.quick else ROUNDS)
-        attacked = attack.attacked(folder, attack.planned(folder, path, facts), cpu)
+    folder = given.folder
+    try:
+        found = (given.geometry, True) if given.geometry else found_geometry(cpu, folder)
+    except TauError as error:
+        found = error.message
+    if isinstance(found, str):
+        return NOTHING | {"skipped": found}
+    path, is_verified = found
+    geometry = read_geometry(path)
+    array = last_array(geometry)
+    if array is None:
+        return NOTHING | {"skipped": "no TLB of this machine has sets that could be owned"}
+    facts = geometry.arrays[array]
+    plan = planned(folder, path, facts.name, facts.sets)
+    program = built(folder, HERE / "colors.c", "colors")
+    partition = load_any_plan(plan).sections[TLB]
+    ways = ways_of(program, cpu, plan, layout_of(partition))
+    rows = measured(ways, ROUNDS_QUICK if given.quick else ROUNDS)
+    attacked = attack.attacked(folder, attack.planned(folder, path, facts), cpu)
     for row in rows.values():
         row["pages_in_a_set"] = crowding(geometry, array, row.pop("pages"))
         row["ratio"] = row["ticks"] / rows["layout"]["ticks"]
@@ -222,5 +218,5 @@ def skipped(result: dict[str, Any]) -> list[str]:
     return [f"skipped: {result['skipped']}"] if "skipped" in result else []
 
 
-GEOMETRY = {"--geometry": {"type": Path, "help": "the geometry (default: what is found now)"}}
+GEOMETRY = {"--geometry": {"type": Path, "help": "the geometry (default: discover it)"}}
 BENCH = Bench("runtime-colors", measure, skipped, options=GEOMETRY)

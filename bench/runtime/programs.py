@@ -1,7 +1,5 @@
 """The programs of the comparison, and the allocators that are preloaded into them."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,23 +1,20 @@
-"""What the preloaded heap costs real programs: CPU time and peak memory beside other allocators.
+"""What the preloaded heap costs real programs: CPU time and peak memory, next to other allocators.
 
 Run `python -m bench runtime [--quick]`; it writes out/bench/runtime.json, and ends with
-recorded.py, cases.py, answers.py and colors.py. Runs with each allocator alternate; of each, the
-one with the least CPU time (user and system) counts, and the least peak memory, since the machine
-is shared. jemalloc and mimalloc come from packages and take their turn in every third round.
+cases.py, answers.py and colors.py. Runs with each allocator alternate. The machine
+is shared, so each allocator's run with the least CPU time (user and system) counts, and the least
+peak memory. jemalloc and mimalloc come from packages and take their turn in every third round.
 """
-
-from __future__ import annotations
 
 import os
 import statistics
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from bench.commands import ROOT
 from bench.runner import Bench, Given, conditions
-from bench.runtime import answers, cases, colors, recorded, server
+from bench.runtime import answers, cases, colors
 from bench.runtime.programs import HERE, Allocator, allocators, built, programs
 from tautochrone.console.output import note
 from tautochrone.record.session import VARIABLE
@@ -36,7 +33,6 @@ MUST = {
     "mixed": 1.0,
     "pairs": 1.6,
     "sparse_peak_kib": 8192,
-    "server": 0.95,
 }
 
 
@@ -97,7 +93,7 @@ def ratios(rows: dict[str, dict[str, dict[str, float]]], key: str) -> list[float
 def judge(result: dict[str, Any]) -> dict[str, float]:
     """The figures that MUST limits."""
     calls = result["calls"]
-    found = {
+    return {
         "mean_seconds": statistics.mean(ratios(result["programs"], "seconds")),
         "largest_seconds": max(ratios(result["programs"], "seconds")),
         "largest_peak": max(ratios(result["programs"], "peak_kib")),
@@ -105,44 +101,35 @@ def judge(result: dict[str, Any]) -> dict[str, float]:
         "pairs": calls["planned"]["pairs_ns"] / calls["glibc"]["pairs_ns"],
         "sparse_peak_kib": result["sparse_kib"]["ours"],
     }
-    if result["server"] is not None:
-        found["server"] = result["server"]["planned_to_glibc"]
-    return found
 
 
 def reached(found: dict[str, float]) -> dict[str, bool]:
-    """Which of MUST hold; the server's is a least, the others are most."""
-    return {
-        name: value >= MUST[name] if name == "server" else value <= MUST[name]
-        for name, value in found.items()
-    }
+    """Which of MUST hold."""
+    return {name: value <= MUST[name] for name, value in found.items()}
 
 
 def measure(given: Given) -> dict[str, Any]:
-    """Programs, calls, a sparse calloc and a server with each allocator."""
+    """Programs, calls and a sparse calloc with each allocator."""
     rounds, scale = (1, 1) if given.quick else (ROUNDS, 10)
     compared = allocators()
-    with tempfile.TemporaryDirectory(prefix="runtime-") as name:
-        folder = Path(name)
-        launcher = built(folder, HERE / "measure.c", "measure")
-        found = {}
-        for program, command in programs(folder).items():
-            note(f"runtime: {program}")
-            found[program] = measure_program(launcher, command, compared, rounds)
-        calls = measure_calls(folder, compared, rounds, scale)
-        command = [str(built(folder, SPARSE, "sparse"))]
-        sparse = {one.name: run_once(launcher, command, one)[1] for one in compared}
-        served = None
-        if server.is_here():
-            requests, turns = (100_000, 1) if given.quick else (2_000_000, 2)
-            served = server.measure(folder, compared, requests, turns)
+    folder, found = given.folder, {}
+    launcher = built(folder, HERE / "measure.c", "measure")
+    for program, command in programs(folder).items():
+        note(f"runtime: {program}")
+        found[program] = measure_program(launcher, command, compared, rounds)
+    command = [str(built(folder, SPARSE, "sparse"))]
+    result: dict[str, Any] = {
+        "rounds": rounds,
+        "programs": found,
+        "calls": measure_calls(folder, compared, rounds, scale),
+        "sparse_kib": {one.name: run_once(launcher, command, one)[1] for one in compared},
+        "must": MUST,
+    }
     short = [name for name, row in found.items() if row["glibc"]["seconds"] < SECONDS_MIN]
-    result = {"version": 1, "rounds": rounds, "programs": found, "calls": calls}
-    result |= {"sparse_kib": sparse, "server": served, "must": MUST}
     figures = judge(result)
     result |= {"figures": figures, "reached": reached(figures)}
     return result | {"conditions": {**conditions(), "short": short}}
 
 
 BENCH = Bench("runtime", measure)
-PARTS = (recorded.BENCH, cases.BENCH, answers.BENCH, colors.BENCH)
+PARTS = (cases.BENCH, answers.BENCH, colors.BENCH)

@@ -1,7 +1,5 @@
 """Plans of tasks that have nothing but a heap, for benches of the TLB."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

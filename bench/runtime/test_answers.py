@@ -3,8 +3,6 @@
 Method: rows of the bench's table, both ways; the fast suite runs some that once differed, or would.
 """
 
-from __future__ import annotations
-
 import json
 
 import pytest

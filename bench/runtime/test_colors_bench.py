@@ -1,10 +1,8 @@
-"""The bench of layouts in the TLB measures what it says; times are only checked for sense.
+"""The bench of layouts in the TLB measures each way; times are only checked for sense.
 
 Method: plan for a known geometry, whatever this machine has; pages are where plan and heaps have
 them. One test is on this machine's own geometry, where `tau tlb discover` finds its index.
 """
-
-from __future__ import annotations
 
 import os
 from pathlib import Path
@@ -84,8 +82,8 @@ def test_an_attack_is_timed_and_judged(tmp_path: Path) -> None:
 
 
 def test_on_this_machine(tmp_path: Path) -> None:
-    """In other sets an attacker costs less than in the same, and a colored layout is no worse than
-    the reference. Limits are wide: colors.py has the figures."""
+    """In other sets an attacker costs less than in the same, and a colored layout is not worse
+    than the reference. Limits are wide: colors.py has the figures."""
     cpu = max(os.sched_getaffinity(0))
     try:
         found = colors.found_geometry(cpu, tmp_path, range(1, 3))

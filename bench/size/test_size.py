@@ -3,17 +3,18 @@
 Method: bench/size/run.py compiles the core for both targets; a grown function shows in a diff.
 """
 
-from __future__ import annotations
-
 import copy
+import ctypes
 import json
 
 import pytest
 
 from bench.size import run as size
+from tautochrone import native
 
 # Code of malloc and free at -Os, in bytes, checks off.
 LIMITS = {"m4": 750, "rv32": 1000}
+CONTROL_BYTES = {16 << 10: 200, 64 << 10: 396, 1 << 20: 960}
 QUICK = ("-Os checks 0", "-O2 checks 1")
 
 
@@ -24,7 +25,7 @@ def today() -> dict:
 
 
 def expect_checked_in(sizes: dict) -> None:
-    """Of each function, and of what is linked."""
+    """Of each function, and of each linked set."""
     changed = size.differences(sizes, json.loads(size.GOLDEN.read_text(encoding="utf-8")))
     told = "TAU_UPDATE_GOLDEN=1 python -m bench size, look at the diff:"
     assert not changed, "\n".join([told, *changed])
@@ -42,6 +43,15 @@ def test_sizes_of_the_other_builds_are_those_checked_in() -> None:
 @pytest.mark.parametrize("target", LIMITS)
 def test_malloc_and_free_stay_within_their_limit(today: dict, target: str) -> None:
     assert today[target]["-Os checks 0"]["linked"]["tlsf malloc+free"] <= LIMITS[target]
+
+
+@pytest.mark.parametrize(("size_bytes", "specified"), CONTROL_BYTES.items())
+def test_control_block_is_as_large_as_specified(size_bytes: int, specified: int) -> None:
+    """docs/spec/tlsf.md states them; up to one alignment more lies before the first block."""
+    core = native.library("libtau_core32.so")
+    memory = ctypes.create_string_buffer(size_bytes + 8)
+    heap = core.tau_tlsf_init(ctypes.addressof(memory) + 7 & ~7, size_bytes, 0)
+    assert specified <= core.tau_tlsf_statistics(heap).control_bytes <= specified + 8
 
 
 def test_one_byte_more_is_seen(today: dict) -> None:

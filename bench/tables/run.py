@@ -1,19 +1,13 @@
-"""What tables cost: bytes and accesses of direct, hierarchical and plain page tables, in one run.
+"""Bytes of tables: direct, hierarchical and plain page tables, in one run.
 
-Run `python -m bench tables`; it writes out/bench/tables.json. Everything runs on the emulated
-RV32 processor, so the same run gives the same numbers.
+Run `python -m bench tables`; it writes out/bench/tables.json. docs/spec/bounds.md has the costs of
+their operations.
 
 - `sizes`: bytes of each form's constant part for spaces of 2^10 ... 2^20 pages.
 - `mappings`: bytes for mappings of a space of 2^20 pages, realistic and adversarial. Hierarchical
-  tables are their constant part and 272 bytes a record; `per_five_words` is what the records take,
-  divided by five words a mapped page.
-- `operations`: the largest instructions and memory accesses of each operation that were seen, and
-  the bound over all paths of the code.
-- `translation`: words of tables that the MMU reads for a page, and in how many steps one after the
-  other: what is read in a step depends only on what was read before.
+  tables are their constant part and 272 bytes per record; `per_five_words` is the records' share,
+  divided by five words per mapped page.
 """
-
-from __future__ import annotations
 
 import random
 from collections.abc import Iterable
@@ -25,12 +19,6 @@ from testing import table_cost
 PAGES_LOG2 = 20
 RECORD_BYTES = 272
 FIVE_WORDS_BYTES = 20
-ISAS = ("rv32", "rv32zbb")
-TRANSLATION = {
-    "direct": {"words": 5, "steps": 2},
-    "hierarchical": {"words": 7, "steps": 3},
-    "conventional": {"words": 1, "steps": 1},
-}
 
 # A mapping: regions as (start, pages, the pages of it that are mapped).
 Region = tuple[int, int, Iterable[int]]
@@ -90,7 +78,7 @@ MAPPINGS = {
 
 
 def sizes() -> list[dict[str, Any]]:
-    """Bytes of the constant parts, beside those of a plain page table."""
+    """Bytes of the constant parts, next to a plain page table's."""
     rows = []
     for pages_log2 in range(10, PAGES_LOG2 + 1, 2):
         row: dict[str, Any] = {"pages_log2": pages_log2}
@@ -124,50 +112,11 @@ def mapping_bytes(regions: list[Region]) -> dict[str, Any]:
     }
 
 
-def operation_costs(backend: str, isa: str) -> dict[str, dict[str, int]]:
-    """The largest cost of each operation over placements of regions of one to 40,000 pages."""
-    worst = {verb: [0, 0] for verb in table_cost.VERBS[backend] if verb != "unmap"}
-
-    def note(verb: str, done: table_cost.Call | None) -> None:
-        if done is not None:
-            worst[verb][0] = max(worst[verb][0], done.instructions)
-            worst[verb][1] = max(worst[verb][1], done.accesses)
-
-    with table_cost.Tables(backend, isa, PAGES_LOG2) as tables:
-        for pages in (1, 2, 100, 40000):
-            for start, _, _ in table_cost.placements(pages, PAGES_LOG2, 256, 1):
-                note("map_region", tables.map_region(start, pages))
-                for page in sorted({start, start + pages // 2, start + pages - 1}):
-                    note("map_page", tables.map_page(page))
-                    note("translate", tables.translate(page))
-                done = tables.unmap(start, pages)
-                if backend in table_cost.OURS:
-                    note("unmap_region", done)
-    result = {}
-    for verb, (instructions, accesses) in worst.items():
-        bound = table_cost.bounds_of(backend, verb, isa)
-        result[verb] = {
-            "instructions": instructions,
-            "bound_instructions": bound[0],
-            "accesses": accesses,
-            "bound_accesses": bound[1],
-        }
-    return result
-
-
 def measure(mappings: dict[str, list[Region]]) -> dict[str, Any]:
-    """The whole table."""
+    """Both tables."""
     return {
         "sizes": sizes(),
         "mappings": {name: mapping_bytes(regions) for name, regions in mappings.items()},
-        "operations": {
-            isa: {
-                backend: operation_costs(backend, isa)
-                for backend in ("direct", "hierarchical", "conventional")
-            }
-            for isa in ISAS
-        },
-        "translation": TRANSLATION,
     }
 
 

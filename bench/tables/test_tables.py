@@ -3,13 +3,11 @@
 Method: the constant parts are compared with their formulas, mappings with records counted by hand.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from bench.tables import run as tables
 
-DENSE_MAX = 1.5  # of five words a mapped page, beside the constant part
+DENSE_MAX = 1.5  # of five words per mapped page, without the constant part
 
 
 def test_constant_part_is_a_thirtieth_of_the_direct_form() -> None:
@@ -31,7 +29,7 @@ def test_dense_mappings_are_in_proportion(pages: int) -> None:
 
 
 def test_worst_case_is_two_records_a_page() -> None:
-    """docs/design/hierarchy.md: sparse mappings cost what it says, no less."""
+    """docs/design/hierarchy.md: sparse mappings cost as much as stated."""
     row = tables.mapping_bytes(tables.small_regions(64, 31, 64))
     assert row["records"] == 2 * 64  # the first one ends page 0's chunk
     row = tables.mapping_bytes(tables.sparse(64, 32))

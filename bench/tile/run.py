@@ -6,12 +6,10 @@ p999_cycles, mean_cycles}}}]}. Complains if our unmap is not flat (1.05), our sl
 over 1.25 times the conventional one, or a load or store that hits takes longer than with a page
 table.
 
-The placements are those of bench/unmap: first the ones with the longest path through the region
-tree. Mapping is what takes the time, so up to PAGES_MAPPED_MAX pages are mapped in each placement
-and all pages of a region in the last ones (`all_mapped` of them). --quick takes few of everything.
+bench/unmap has the same placements: first the ones with the longest path through the region tree.
+Mapping is what takes the time, so up to PAGES_MAPPED_MAX pages are mapped in each placement and all
+pages of a region in the last ones (`all_mapped` of them). --quick takes few of everything.
 """
-
-from __future__ import annotations
 
 import tempfile
 from pathlib import Path
@@ -102,7 +100,7 @@ def mean_cycles(each: TileCalls | TileAccesses) -> float:
 
 
 def complaints(found: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """What is not as it must be."""
+    """Limits that are broken."""
     wrong = []
     for system in OURS:
         cycles = [row["cycles"] for row in found["unmap"] if row["system"] == system]

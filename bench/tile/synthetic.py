@@ -5,7 +5,7 @@ The paper fixes the probabilities (allocate 10 %, free 10 %, read 40 %, write 40
 of the access". It does not say how; here each is the plainest choice there is:
 
 - the size is uniform over 1 ... SIZE_MAX_BYTES,
-- what is freed is uniform over the live objects,
+- the freed object is uniform over the live ones,
 - the address is uniform over the bytes of all live objects.
 
 Allocating and freeing being equally likely, the number of live objects is a random walk that is
@@ -13,8 +13,6 @@ reflected at 0: that is what makes Fig. 7b's arcs and drops. Only SIZE_MAX_BYTES
 chosen to meet the paper's Fig. 7b; tried.py measures other seeds, sizes and distributions. Random
 numbers come from SplitMix64, so a seed means the same trace on every machine.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass

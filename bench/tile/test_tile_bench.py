@@ -1,6 +1,4 @@
-"""The bench of the tile complains about what is not as it must be."""
-
-from __future__ import annotations
+"""The bench of the tile complains about each limit that is broken."""
 
 from bench.tile import run
 

@@ -1,11 +1,11 @@
-"""How large a trace is and how fast it is written and read, beside Parquet, in one run.
+"""How large a trace is and how fast it is written and read, compared with Parquet in one run.
 
 Run `python -m bench trace`; it writes out/bench/trace.json. Two sets of ten million events:
 
 - *program*: a Python program that builds, prints and parses JSON, recorded by `tau record` with its
   times, call sites and sizes as they came;
-- *noise*: what suits the format least: malloc and free in a random order by four threads at random,
-  sizes, sites and times drawn anew for each event, the freed object any of twenty thousand.
+- *noise*: the worst case for the format. Four random threads call malloc and free in random order.
+  Each event has a random size, site and time; the freed object is any of twenty thousand.
 
 Both sides start from the same numpy columns and end with numpy columns, use one thread, and are
 timed by processor time, the best of REPEATS runs, taken in turns. Parquet is written with zstd and
@@ -14,11 +14,8 @@ of Parquet's numbers is the best that any of its settings reaches: the smallest 
 write, the fastest read, though no one setting reaches all three.
 """
 
-from __future__ import annotations
-
 import random
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -185,20 +182,13 @@ def measure(events: Events, folder: Path, repeats: int = REPEATS) -> dict[str, A
     }
 
 
-def measure_all(_: Given) -> dict[str, Any]:
+def measure_all(given: Given) -> dict[str, Any]:
     """Both sets."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        sets = {
-            "program": measure(record_program(folder, EVENTS), folder),
-            "noise": measure(make_noise(EVENTS), folder),
-        }
+    sets = {"program": record_program(given.folder, EVENTS), "noise": make_noise(EVENTS)}
     return {
-        "version": 1,
-        "command": "bench/trace",
         "python": sys.version.split()[0],
         "pyarrow": pyarrow.__version__,
-        "sets": sets,
+        "sets": {name: measure(events, given.folder) for name, events in sets.items()},
     }
 
 

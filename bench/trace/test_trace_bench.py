@@ -1,7 +1,5 @@
 """The bench's own parts at a small size, and the ratios that hold on any machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

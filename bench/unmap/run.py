@@ -1,4 +1,4 @@
-"""What giving a region back costs at each size, ours beside the conventional ways.
+"""Cost of unmapping a region at each size, ours and the conventional ways.
 
 Writes out/bench/unmap.json, a list of {backend, pages, instructions, accesses, placements}: the
 largest over the placements, of regions that were mapped as a whole. `direct` (core/vspace.c),
@@ -12,8 +12,6 @@ The placements are half random; the others start where every word of the region 
 levels, holds nothing but the region's own ends, which is the longest path there is. --quick takes
 few sizes and placements.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
@@ -38,23 +36,6 @@ SUFFIXES = {"rv32": "", "rv32zbb": "_zbb"}
 UNITS = ("instructions", "accesses")
 
 
-def cost_of(tables: Any, placements: Iterable[tuple[int, bool, bool]], pages: int) -> list[int]:
-    """The most instructions and accesses of unmapping `pages` mapped pages, wherever they lie."""
-    worst = [0, 0]
-    for start, before, behind in placements:
-        others = [start - 1] * before + [start + pages] * behind
-        for other in others:
-            tables.map_region(other, 1)
-        tables.map_region(start, pages)
-        tables.map_pages(start, pages)
-        done = tables.unmap(start, pages)
-        worst = [max(worst[0], done.instructions), max(worst[1], done.accesses)]
-        if tables.backend in CONSTANT:
-            for other in others:
-                tables.unmap(other, 1)
-    return worst
-
-
 def rows_of(backend: str, sizes: Iterable[int], placements_count: int) -> list[dict[str, Any]]:
     """A row for each size of a way to unmap that is 32-bit code."""
     found = {
@@ -68,7 +49,7 @@ def rows_of(backend: str, sizes: Iterable[int], placements_count: int) -> list[d
             # Each size starts from fresh tables, so that none depends on those before it.
             with costs.Tables(backend, isa, PAGES_LOG2) as tables:
                 places = costs.placements(pages, PAGES_LOG2, count, seed=pages)[:count]
-                worst = cost_of(tables, places, pages)
+                worst = costs.unmap_costs(tables, pages, places)
             row.update({f"{unit}{suffix}": worst[i] for i, unit in enumerate(UNITS)})
             row["placements"] = len(places)
             if backend in CONSTANT:
@@ -84,7 +65,7 @@ def flatness(rows: Iterable[dict[str, Any]], key: str) -> float:
 
 
 def complaints(rows: list[dict[str, Any]]) -> list[str]:
-    """What is not as it must be: a constant-time way that is not flat, or above its bound."""
+    """Constant-time ways that are not flat, or above their bounds."""
     found = []
     for backend in CONSTANT:
         chosen = [row for row in rows if row["backend"] == backend]

@@ -1,7 +1,5 @@
 """The bench of unmap at small size: flat where it must be, linear where it is, and it complains."""
 
-from __future__ import annotations
-
 from bench.unmap import run
 
 

@@ -1,12 +1,10 @@
-"""Debian's packages for 32-bit Arm, unpacked beside this system and not installed in it.
+"""Debian's packages for 32-bit Arm, unpacked without being installed in this system.
 
     root = unpacked(Path("out/bench/verified/armhf"), PACKAGES)
 
 apt resolves and downloads with a configuration of its own: another architecture, another state and
 an empty list of installed packages. So dpkg of this system learns of no other architecture.
 """
-
-from __future__ import annotations
 
 import subprocess
 from pathlib import Path

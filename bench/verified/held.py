@@ -4,8 +4,6 @@ A plan has pools wherever they save anything, and no margin: the hardest case. I
 exactly the header's bytes, and no call may take more instructions than the header's bound.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The programs whose recordings are verified: Debian's for 32-bit Arm, with generated inputs."""
 
-from __future__ import annotations
-
 from bench.allocators.programs import SOLVED, numbers, records, sql, three_sat
 from bench.recording import Run, inputs_beside
 

@@ -4,8 +4,6 @@
 - Linux: Debian's programs for 32-bit Arm under user-mode QEMU, by `tau record --target armhf`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Makes the recordings, plans and verifies each, and writes out/bench/verified.jso
 Complains if there are fewer recordings than wanted, or if a plan does not hold.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bench.commands import ROOT
@@ -54,7 +52,7 @@ def lines(result: dict[str, Any]) -> list[str]:
 
 
 def complaints(result: dict[str, Any]) -> list[str]:
-    """What is not as it must be."""
+    """Limits that are broken."""
     failures = failed(result["plans"])
     found = [f"{row['recording']}, {row['build']}: does not hold" for row in failures]
     counts = {"recordings": len(result["recordings"]), "small recordings": len(small(result))}
@@ -63,5 +61,5 @@ def complaints(result: dict[str, Any]) -> list[str]:
     return found
 
 
-FRESH = {"--fresh": {"action": "store_true", "help": "make all recordings anew"}}
+FRESH = {"--fresh": {"action": "store_true", "help": "make new recordings"}}
 BENCH = Bench("verified", measure, lines, complaints, FRESH)

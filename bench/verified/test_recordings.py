@@ -1,7 +1,5 @@
 """Enough recordings of 32-bit programs are made, each whole, sound and for the target's layout."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.commands import ROOT
@@ -12,7 +10,7 @@ from tautochrone.trace.checking import check_trace
 
 @pytest.mark.slow
 def test_the_recordings() -> None:
-    """Kept ones are checked as they are; `python -m bench verified --fresh` makes all anew."""
+    """Kept ones are checked as they are; `python -m bench verified --fresh` makes new ones."""
     assert run.BENCH.main([]) == 0
     for one in recordings.recordings():
         assert abi.fits(one["abi"], "32"), one

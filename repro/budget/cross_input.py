@@ -2,11 +2,9 @@
 program.
 
 The paper profiles and measures the same run. A plan that is shipped meets other inputs, so this is
-the number that counts: at most 2 % above plain TLSF on b. Programs and inputs are those of
-bench/allocators.
+the number that counts: at most 2 % above plain TLSF on b. bench/allocators has the programs
+and inputs.
 """
-
-from __future__ import annotations
 
 from pathlib import Path
 from typing import Any

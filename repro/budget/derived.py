@@ -1,7 +1,5 @@
 """What follows from the results: the main result, and the series of figures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,11 +1,10 @@
-"""The paper's Fig. 3 with numbers [P1-14]: why N_1 cannot simply be what is live at the peak.
+"""The paper's Fig. 3 with numbers [P1-14]: why N_1 cannot simply be the number of objects live at
+the peak.
 
 The figure has no numbers; these have its shape. Three sizes, two instants: at t2 memory peaks, at
 t1 it does not, and N_1 = P_1(t2) lifts U^B(t1) above U_max, because at t1 other objects live in the
 room that the buckets now occupy.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any

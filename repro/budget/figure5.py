@@ -5,13 +5,11 @@ Two tables, because allocators are to be had for different machines. The first i
 32-bit machine, as in the paper: ours, Kingsley and the static allocator placed byte for byte as on
 the target, Lea's allocator run as RV32IMC code. The second is this machine's own 64-bit layout,
 where the system's allocators live too. R_max of an allocator over a fixed arena is the smallest
-arena that completes the workload; of one that grows, what it took.
+arena that completes the workload. If the arena grows, R_max is its size at the end.
 
 The plan of each workload comes from its own recording, as in the paper; `budget (seed 0's plan)`
 keeps one plan for all seeds.
 """
-
-from __future__ import annotations
 
 import functools
 from collections.abc import Callable
@@ -94,10 +92,10 @@ def measure_seed(layout: str, name: str, seed: int) -> dict[str, int | str]:
 
 
 def measure_table(layout: str, seeds: tuple[int, ...]) -> dict[str, Any]:
-    """R_max in bytes: workload -> system -> one number a seed; what is missing, with the cause."""
+    """R_max in bytes: workload -> system -> one number per seed; missing systems with the cause."""
     table: dict[str, dict[str, list[int]]] = {}
     missing: dict[str, str] = {}
-    measure_seed(layout, "W2", seeds[0])  # builds what must be built, before there are two of us
+    measure_seed(layout, "W2", seeds[0])  # builds images before there are two processes
     with ProcessPoolExecutor(PROCESSES) as pool:
         for name in workload.WORKLOADS:
             note(f"figure 5: {name}, layout {layout}")
@@ -139,23 +137,23 @@ def saving(table: dict[str, dict[str, list[int]]], ours: str, theirs: str) -> di
     }
 
 
-def measure(layout: str, seeds: tuple[int, ...]) -> dict[str, Any]:
+def measured(layout: str, seeds: tuple[int, ...]) -> dict[str, Any]:
     """One layout's table, its summaries and the savings against every other allocator."""
     peaks = {
         name: [workload.peak_live_bytes(sizes, seed) for seed in seeds]
         for name, sizes in workload.WORKLOADS.items()
     }
-    measured = measure_table(layout, seeds)
-    table = measured["bytes"]
+    found = measure_table(layout, seeds)
+    table = found["bytes"]
     savings = {
         theirs: saving(table, "budget (replayed)", theirs)
         for theirs in LAYOUTS[layout]
-        if not theirs.startswith("budget") and theirs not in measured["missing"]
+        if not theirs.startswith("budget") and theirs not in found["missing"]
     }
     return {
         "seeds": list(seeds),
         "peak_live_bytes": peaks,
-        **measured,
+        **found,
         **summarize(table, peaks),
         "saving_percent": savings,
         "saving_range": {name: [min(s.values()), max(s.values())] for name, s in savings.items()},
@@ -201,11 +199,6 @@ def full_peak(
     return {}
 
 
-def measure_32() -> dict[str, Any]:
+def measure() -> dict[str, Any]:
     """The paper's figure: the layout of a 32-bit machine, ten seeds."""
-    return measure("32", workload.SEEDS)
-
-
-def measure_host() -> dict[str, Any]:
-    """This machine's layout, where the system's allocators live; half of the seeds."""
-    return measure("host", workload.SEEDS[:5])
+    return measured("32", workload.SEEDS)

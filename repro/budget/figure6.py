@@ -1,17 +1,14 @@
 """The paper's Fig. 6 [P1-25]: code size, here on Cortex-M4 and RV32IMC.
 
-The paper's bars have no numbers (⚠ G-6). What is compared is malloc + free, since that is what
-every allocator has.
+The paper's bars have no numbers (⚠ G-6). malloc + free are compared, since every allocator has
+them.
 """
 
-from __future__ import annotations
-
 import re
-import subprocess
 from typing import Any
 
 from bench.allocators import code_size
-from bench.allocators.images import ISAS, compile_c
+from bench.allocators.images import ISAS, compile_c, function_sizes
 from repro.budget.traces import RESULTS
 from repro.engine.results import REPOSITORY
 
@@ -27,18 +24,7 @@ def kingsley_bytes(isa_name: str) -> int:
     output = RESULTS.out / f"kingsley-{isa_name}.o"
     flags = ("-Os", "-ffunction-sections")
     compile_c(isa, REPOSITORY / "peers" / "kingsley.c", flags, output)
-    symbols = subprocess.run(
-        [isa.compiler.replace("gcc", "nm"), "-S", str(output)],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    total = 0
-    for line in symbols.splitlines():
-        fields = line.split()
-        if len(fields) == 4 and fields[2] in "tT" and KINGSLEY.match(fields[3]):
-            total += int(fields[1], 16)
-    return total
+    return sum(size for name, size in function_sizes(output).items() if KINGSLEY.match(name))
 
 
 def measure() -> dict[str, Any]:

@@ -9,8 +9,6 @@ ours and Kingsley -Os; Lea's in two forms, each with its own heap: 2.8 as a Rust
 s, and 2.6.4 in C as newlib's package ships it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from repro.budget.figure5 import SYSTEMS_32, Measure

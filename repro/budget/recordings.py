@@ -4,8 +4,6 @@ ffmpeg reads its sources in threads, so the order of its calls differs from run 
 made of each recording and replayed on one of the other input.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

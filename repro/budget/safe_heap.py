@@ -1,25 +1,20 @@
 """How far the smallest heap is from the size from which on every larger one holds too.
 
-    python -m repro.budget.safe_heap
-
 A larger heap can place blocks elsewhere and fail, so the smallest heap that completes a trace is
 not the size from which on all complete it, its safe heap. Measured on the paper's workloads W1 to
-W5 of repro/budget, TLSF and the budget of the replayed plan: the smallest heap as tau replay finds
-it; what galloping and bisecting alone find; and the safe heap, up to REACH of the peak: behind the
-last of SIZES_COUNT sizes between the two that fails, refined to 8 bytes. Writes
-out/bench/safe_heap.json.
+W5, with TLSF and the budget of the replayed plan:
+
+- the smallest heap as tau replay finds it,
+- the heap that galloping and bisecting alone find,
+- the safe heap, up to REACH of the peak: behind the last of SIZES_COUNT sizes between the two that
+  fails, refined to 8 bytes.
 """
 
-from __future__ import annotations
-
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.runner import Bench, Given
-from repro.budget import workload
 from bench.allocators.ours import plan_of
+from repro.budget import workload
 from repro.budget.traces import trace_of
 from tautochrone.facts import fault_format as faults
 from tautochrone.plan.file import Plan
@@ -49,7 +44,7 @@ def safe_heap(session: Session, smallest_bytes: int, most_bytes: int) -> int:
     return smallest_bytes
 
 
-def measure(trace: Path, system: str, plan: Plan | None) -> dict[str, float]:
+def row_of(trace: Path, system: str, plan: Plan | None) -> dict[str, float]:
     """Smallest, bisected and safe heap of one system on one trace."""
     decoded = opened.open_trace_for_replay(trace)
     peak_bytes = int(decoded.facts.peak_live_bytes)
@@ -62,8 +57,8 @@ def measure(trace: Path, system: str, plan: Plan | None) -> dict[str, float]:
     return sizes | above
 
 
-def measure_all(_: Given) -> dict[str, Any]:
-    """One row a workload, seed and system."""
+def measure() -> dict[str, Any]:
+    """One row per workload, seed and system, and the ranges of each system."""
     rows = []
     for name in workload.WORKLOADS:
         for seed in SEEDS:
@@ -71,21 +66,13 @@ def measure_all(_: Given) -> dict[str, Any]:
             plan = plan_of(trace, "replayed")
             for system in ("tlsf", "budget"):
                 if system == "tlsf" or plan.classes:
-                    sizes = measure(trace, system, plan if system == "budget" else None)
+                    sizes = row_of(trace, system, plan if system == "budget" else None)
                     rows.append({"workload": name, "seed": seed, "system": system, **sizes})
-    return {"version": 1, "rows": rows}
-
-
-def lines(result: dict[str, Any]) -> Iterator[str]:
-    """The range over each system."""
+    ranges: dict[str, dict[str, list[float]]] = {}
     for system in ("tlsf", "budget"):
-        for key in ("bisected", "safe"):
-            above = [row[f"{key}_above"] for row in result["rows"] if row["system"] == system]
-            yield f"{system}: {key} above smallest: {min(above):.2%} to {max(above):.2%}"
-
-
-BENCH = Bench("safe_heap", measure_all, lines)
-
-
-if __name__ == "__main__":
-    sys.exit(BENCH.main())
+        own = [row for row in rows if row["system"] == system]
+        ranges[system] = {
+            key: [min(row[key] for row in own), max(row[key] for row in own)]
+            for key in ("bisected_above", "safe_above")
+        }
+    return {"rows": rows, "ranges": ranges}

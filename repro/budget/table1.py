@@ -1,14 +1,12 @@
 """The paper's Table 1 [P1-18]: exhaustive search, greedy and our exact planner on the same profiles
 in one run.
 
-The paper does not give the sizes of Table 1. Here the first three cases have those of workload 4
-(none a power of two, where greedy and optimum can differ), the case with five classes adds 264
+The paper does not give the sizes of Table 1. Here the first three cases have workload 4's sizes
+(none is a power of two, so greedy and optimum can differ). The case with five classes adds 264
 bytes. Times are a ratio in the same run, the shortest of REPEATS calls each: greedy and exhaustive
 search are both C over the same instants, the exact planner is a library's branch and bound behind a
 Python call. What the exhaustive search finds is what the exact planner must prove.
 """
-
-from __future__ import annotations
 
 import math
 import time

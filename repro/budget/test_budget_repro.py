@@ -1,13 +1,11 @@
 """Small real cases of the reproduction: Fig. 3, a column of Table 1, one bar of Fig. 5."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from bench.allocators import ours
-from repro.budget import (budget_rules, figure3, figure7, recordings, table1, traces, workload)
+from repro.budget import figure3, figure7, recordings, rules, table1, traces, workload
 from tautochrone.plan.heap import exact, exhaustive, greedy
 
 
@@ -19,7 +17,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rules_of_the_budgeted_heap() -> None:
     """[P1-1] [P1-3] [P1-5] [P1-6] [P1-7] Each rule of Fig. 2, on the library."""
-    result = budget_rules.measure()
+    result = rules.measure()
     assert result.pop("dedicated_distance_bytes") == [40, 40]
     assert all(result.values()), result
 
@@ -71,10 +69,7 @@ def test_a_workload_is_its_seed() -> None:
 
 
 def test_the_budget_needs_no_more_than_plain_tlsf() -> None:
-    """[P1-23] One bar of Fig.
-
-    5: W4, a short run, the replayed plan beside plain TLSF and peak live.
-    """
+    """[P1-23] One bar of Fig. 5, W4, a short run: peak live, the replayed plan, plain TLSF."""
     trace = traces.trace_of("W4", 0, 1, 3000)
     plan = ours.plan_of(trace, "replayed")
     peak = workload.peak_live_bytes(workload.WORKLOADS["W4"], 0, 3000)
@@ -94,11 +89,11 @@ def test_the_crossover_is_the_last_size_below_which_the_budget_loses() -> None:
         "heap_bytes": 800, "below_bytes": 400, "below_winner": "tlsf"
     }
     assert figure7.crossover(rows[:1]) is None, "it is the smallest nowhere"
-    assert figure7.crossover(rows[3:]) is None, "the end of the sweep is no crossover"
+    assert figure7.crossover(rows[3:]) is None, "the sweep's end is not a crossover"
 
 
 def test_a_plan_that_costs_over_two_percent_on_the_other_input_is_counted() -> None:
-    """[P1-27] What is counted is the other input, both ways; the plan's own is not."""
+    """[P1-27] The other input is counted, both ways; the plan's own is not."""
     pair = {"both": {"a": 0.99, "b": 0.98}}
     pair |= {
         "replayed": {"a": {"a": 0.9, "b": 1.01}, "b": {"a": 1.1, "b": 0.95}},

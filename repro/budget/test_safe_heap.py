@@ -1,7 +1,5 @@
 """The safe heap is behind every size that fails, however the sizes below it do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import SimpleNamespace
 

@@ -1,10 +1,8 @@
 """The traces of the paper's workloads.
 
-Footprints on them (R_max of the paper [P1-22]) and plans are those of bench/allocators/ours.py, in
-the layout of a 32-bit machine unless it says host.
+bench/allocators/ours.py makes plans and footprints (R_max of the paper [P1-22]), in the layout of a
+32-bit machine unless it says host.
 """
-
-from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
@@ -12,10 +10,10 @@ from pathlib import Path
 
 from bench.recording import write_trace
 from repro.budget import workload
-from repro.engine.results import Results
+from repro.engine.results import results_of
 from tautochrone.trace.file import OPS
 
-RESULTS = Results("budget")
+RESULTS = results_of("budget")
 
 
 def import_events(path: Path, events: Iterable[workload.Event]) -> Path:

@@ -8,8 +8,6 @@ is done. A free takes any live object of that size with equal probability. Rando
 SplitMix64, so a seed means the same trace on every machine and Python.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from bench.tile.synthetic import splitmix64

@@ -1,25 +1,18 @@
 """What a user would try before paging cold code, on the same kernel: modules, dead-code elimination
 alone [P3-12], compressed RAM, and cold pages that are executed in place from flash.
 
-    python -m repro.coldcode.baselines [CONFIGURATION [PART …]]
-
-Each kernel is built and booted to the end of our first program. RAM is what the kernel's static
-code and data take, frames and stores included. Writes results/baselines.json.
+Each kernel is built and booted to the end of our first program. RAM is the size of the kernel's
+static code and data, frames and stores included. It takes hours.
 """
 
-from __future__ import annotations
-
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from repro.engine.results import Results
 from tautochrone.coldcode.fragment import PAGE_BYTES, Fragment, read_fragment
 from tautochrone.coldcode.linux import kept, source
 from tautochrone.coldcode.linux.build import (
@@ -33,8 +26,7 @@ from tautochrone.coldcode.linux.run import How, placed, run
 from tautochrone.coldcode.recording import CodeRecording, load
 from tautochrone.plan.code.placer import placer
 
-STAGE = "baselines"
-RESULTS = Results("coldcode")
+CONFIGURATION = "smallest"
 THRESHOLD, FRAMES, POLICY = 0.999, 16, "round-robin"
 PAGE_MICROSECONDS = (442, 40)  # the paper's two flashes [P3-21]
 LINE_BYTES = 64
@@ -42,7 +34,7 @@ SECONDS_MAX = 3 * 3600.0
 KIB = 1024
 COLD_CODE = "CONFIG_COLD_CODE=y"
 MODULES = ("CONFIG_MODULES=y", "CONFIG_MODULE_UNLOAD=y")
-# Of a module in RAM; what is freed after it has been loaded does not count.
+# Of a module in RAM; parts that are freed after it has been loaded do not count.
 IN_RAM, FREED = 0x2, (".init", ".exit", ".modinfo", "__versions", ".note")
 
 
@@ -64,7 +56,7 @@ class Kernel:
 
 
 def options_of(configuration: str) -> list[str]:
-    """The options of a configuration with what it needs to boot, but without the pager."""
+    """The options of a configuration and those needed to boot, without the pager."""
     lines: list[str] = []
     for name in (configuration, "required"):
         lines += (configurations_folder() / f"{name}.config").read_text().splitlines()
@@ -169,7 +161,7 @@ def module_options(options: list[str]) -> list[str]:
 
 
 def module_bytes(path: Path) -> int:
-    """What a module takes in RAM when it has been loaded: all but what is freed then."""
+    """The RAM that a loaded module takes: all but the parts that are freed then."""
     from elftools.elf.elffile import ELFFile
 
     with open(path, "rb") as file:
@@ -181,7 +173,7 @@ def module_bytes(path: Path) -> int:
 
 
 def modules(configuration: str, plain: Kernel) -> dict[str, Any]:
-    """All that can be a module is one, and none is loaded; beside it, all are."""
+    """All that can be a module is one: with none loaded, and with all loaded."""
     options = options_of(configuration)
     with_modules = module_options(options)
     chosen = [line for line in with_modules if line.endswith("=m")]
@@ -249,7 +241,7 @@ def executed_cold(recording: CodeRecording, fragment: Fragment) -> Executed:
 
 def in_place(executed: Executed, paged: dict[str, Any], page_us: int) -> dict[str, Any]:
     """Time of a flash that takes PAGE_US for 4096 bytes, and half of it for 2048: paging reads
-    whole pages and has a handler, executing in place reads what is executed."""
+    whole pages and has a handler, executing in place reads executed bytes only."""
     handler_us = paged["worst_load_instructions"] * NANOSECONDS_PER_INSTRUCTION / 1000
     byte_us = page_us / PAGE_BYTES
     paging = paged["loads"] * (page_us + handler_us)
@@ -305,28 +297,14 @@ def paging(configuration: str) -> dict[str, Any]:
     return found
 
 
-def conditions() -> dict[str, str]:
-    """Of the machine."""
-    return {"compiler": compiler_tools()["compiler_version"].splitlines()[0]}
-
-
-PARTS: dict[str, Callable[[str], dict[str, Any]]] = {
-    "conditions": lambda _: conditions(),
-    "plain": lambda name: kernel_of(options_of(name)).document(),
-    "dead_code_elimination": lambda name: dead_code(kernel_of(options_of(name))),
-    "modules": lambda name: modules(name, kernel_of(options_of(name))),
-    "paging": paging,
-}
-
-
-def main() -> None:
-    """Measure parts of one configuration; what else is stored stays."""
-    configuration, *parts = sys.argv[1:] or ["smallest"]
-    for part in parts or PARTS:
-        stored = RESULTS.stored(STAGE)
-        stored.setdefault(configuration, {})[part] = PARTS[part](configuration)
-        RESULTS.store(STAGE, stored)
-
-
-if __name__ == "__main__":
-    main()
+def measure() -> dict[str, Any]:
+    """The smallest configuration in all ways."""
+    plain = kernel_of(options_of(CONFIGURATION))
+    found = {
+        "conditions": {"compiler": compiler_tools()["compiler_version"].splitlines()[0]},
+        "plain": plain.document(),
+        "dead_code_elimination": dead_code(plain),
+        "modules": modules(CONFIGURATION, plain),
+        "paging": paging(CONFIGURATION),
+    }
+    return {CONFIGURATION: found}

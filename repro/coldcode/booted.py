@@ -1,7 +1,5 @@
-"""Booted kernels with cold code: what is out of RAM, what it costs, and whether the kernel counts
-what replay has said."""
-
-from __future__ import annotations
+"""Booted kernels with cold code: bytes out of RAM, cost, and whether the kernel's counters agree
+with replay."""
 
 import statistics
 from dataclasses import replace
@@ -26,7 +24,7 @@ RELEASE = "tau_sv39_code_release_page"
 
 
 def row(wanted: Wanted, frames: int, work: Work = PROGRAMS) -> dict[str, Any]:
-    """A plan on a booted kernel, beside the kernel with all code in RAM, and in replay."""
+    """A plan on a booted kernel, compared with the kernel with all code in RAM and with replay."""
     made, fragment = planned.linked(wanted)
     paging = Paging(fragment, frames)
     plain, paged = kernels.run_of(work), kernels.run_of(work, paging)

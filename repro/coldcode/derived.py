@@ -1,7 +1,5 @@
 """What follows from the results: the paper's own percentages, ratios, rows of tables, series."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 from typing import Any
@@ -57,7 +55,7 @@ def paper_percentages() -> dict[str, list[float] | float]:
 
 
 def ratios(results: Found, space: dict[tuple[str, int], Found]) -> Found:
-    """Loads of ours ÷ those of the paper's placement, by work and frames; and of the bound."""
+    """Our loads ÷ the paper's placement's, by work and frames; and the bound's."""
     found = {}
     for work, bounds in results["design_space"]["bounds"].items():
         for frames, bound in bounds.items():
@@ -70,7 +68,7 @@ def ratios(results: Found, space: dict[tuple[str, int], Found]) -> Found:
 
 
 def seeds(results: Found, space: dict[tuple[str, int], Found]) -> Found:
-    """Loads of ours with each seed of its search ÷ those of the paper's placement."""
+    """Our loads with each seed of the search ÷ the paper's placement's."""
     found = {}
     for frames, works in results["design_space"]["seeds"].items():
         for work, loads in works.items():
@@ -108,7 +106,7 @@ def out_of_ram(point: Found) -> Found:
 
 
 def booted(kernels: Found) -> Found:
-    """Kernels beside their replays; those with other numbers of frames in the order of these."""
+    """Kernels next to their replays; other numbers of frames are in order."""
     point, little = kernels["point"], kernels["small_memory"]
     by_frames = dict(sorted(kernels["by_frames"].items(), key=lambda item: int(item[0])))
     titled = [(title, kernels[name]) for name, title in BOOTED.items()]
@@ -138,7 +136,7 @@ def booted(kernels: Found) -> Found:
 
 
 def plans(goals: Found, system_seconds: float) -> Found:
-    """What a user asks for, beside the paper's point."""
+    """What a user asks for, compared with the paper's point."""
     point, same, more = (goals[name] for name in ("point", "same_ram", "more_ram"))
     return {
         "same_ram_ratio": same["loads"] / point["loads"],

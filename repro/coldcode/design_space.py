@@ -2,8 +2,6 @@
 inputs, and under work that no plan was made from [P3-29]; and ours with other seeds of its
 search."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

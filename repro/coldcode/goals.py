@@ -1,7 +1,5 @@
-"""What a user asks for: a plan for so much RAM, beside the paper's point of T = 99.9 % with 16
-frames. T and frames are results."""
-
-from __future__ import annotations
+"""What a user asks for: a plan for so much RAM, compared with the paper's point of T = 99.9 % and
+16 frames. T and frames are results."""
 
 from typing import Any
 

@@ -5,8 +5,6 @@ run_of(PROGRAMS)                            # the kernel as Debian's source has 
 run_of(PROGRAMS, Paging(fragment_text(pages), frames=16))
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import astuple, dataclass
 from pathlib import Path

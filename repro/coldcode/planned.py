@@ -1,7 +1,5 @@
 """Placements of the embedded kernel's code, each planned once and kept in the user's cache."""
 
-from __future__ import annotations
-
 import functools
 import json
 import time
@@ -31,7 +29,7 @@ COUNTERS = "counters_show"
 
 
 class Wanted(NamedTuple):
-    """A plan for T and frames. With `ram_bytes` both are found, and what is given is the policy."""
+    """A plan for T and frames. With `ram_bytes` both are found, and the policy is given."""
 
     part: float | None
     planner: str = REPLAYED
@@ -49,8 +47,8 @@ class Made:
 
 @functools.cache
 def code_at(work: Work, sizes_of: str = "") -> Code:
-    """The pieces of the kernel, and what it executed until it showed its counters. SIZES_OF is a
-    fragment: sizes of its link count too, since they change with places."""
+    """The pieces of the kernel, and the code it executed until it showed its counters. SIZES_OF is
+    a fragment: sizes of its link count too, since they change with places."""
     run = kernels.run_of(work)
     others: tuple[Piece, ...] = ()
     if sizes_of:

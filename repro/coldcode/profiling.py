@@ -1,8 +1,6 @@
 """What recording costs: CPU time of QEMU with the plugin and without, in alternating pairs
 [P3-13]."""
 
-from __future__ import annotations
-
 import resource
 import statistics
 import tempfile

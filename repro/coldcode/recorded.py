@@ -1,8 +1,6 @@
 """What the workload executes: one recording for each kind of work, and the sizes of the kernel
 [P3-22, P3-24]."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from repro.coldcode import kernels, planned, workload

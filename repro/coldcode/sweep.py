@@ -1,7 +1,5 @@
 """Figs. 4 to 6: sizes, and faults of each placement, by the threshold T [P3-25 … P3-27]."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any
@@ -21,7 +19,8 @@ POLICIES = ("nru", "round-robin")
 
 
 def sizes() -> list[dict[str, Any]]:
-    """Code that stays by T. By counts alone: also what was touched too often to be replayed."""
+    """Code that stays by T. By counts alone, so code that was touched too often to be replayed is
+    included."""
     code = planned.code_at(kernels.PROGRAMS)
     code = replace(code, truncated=np.zeros_like(code.truncated))
     rows = []

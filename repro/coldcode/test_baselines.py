@@ -1,22 +1,18 @@
 """The baselines: cold code is counted right, and stored results hold together."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from repro.coldcode import baselines
-from repro.coldcode.baselines import LINE_BYTES, PAGE_MICROSECONDS, RESULTS, STAGE, Executed
+from repro.coldcode.baselines import CONFIGURATION, LINE_BYTES, PAGE_MICROSECONDS, Executed
+from repro.engine.results import results_of
 from tautochrone.coldcode.fragment import OUTPUT, PAGE_BYTES, Fragment
 from tautochrone.coldcode.functions import Functions
 from tautochrone.coldcode.link_map import Piece
 from tautochrone.coldcode.linux.build import compiler_tools
 from tautochrone.coldcode.recording import BLOCK, CodeRecording, Settings
-
-STORED = RESULTS.stored(STAGE)
 
 
 def recording() -> CodeRecording:
@@ -78,9 +74,8 @@ def test_of_a_module_only_what_stays_counts(tmp_path: Path) -> None:
     assert baselines.module_bytes(path) == 200 + 30 + 4
 
 
-@pytest.mark.parametrize("configuration", sorted(STORED))
-def test_stored_results_hold_together(configuration: str) -> None:
-    found = STORED[configuration]
+def test_stored_results_hold_together() -> None:
+    found = results_of("coldcode").stored("baselines")[CONFIGURATION]
     flash, compressed = found["paging"]["flash"], found["paging"]["compressed"]
     assert flash["outputs_equal"] and compressed["outputs_equal"]
     assert flash["text_bytes"] > found["plain"]["text_bytes"] > 0, "the pager is code too"
@@ -96,7 +91,3 @@ def test_stored_results_hold_together(configuration: str) -> None:
     for row in rows:
         executed = found["paging"]["bytes_executed_per_load"]
         assert row["is_better_in_place"] == (executed < row["break_even_bytes"])
-
-
-def test_the_smallest_configuration_is_stored() -> None:
-    assert "smallest" in STORED

@@ -1,8 +1,6 @@
 """Small cases of the reproduction: its parts run, and stored results hold together. No kernel is
 built here, and nothing is fetched."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -11,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from repro.coldcode import derived, goals, run, workload
+from repro.coldcode import derived, goals, workload
 from repro.coldcode.image import inputs, packages
+from repro.engine.reproduction import Reproduction
 from repro.engine.results import REPOSITORY
 from tautochrone.errors import TauError
 from tautochrone.report.code import verdict
 
-RESULTS = run.REPRODUCTION.results()
+RESULTS = Reproduction("coldcode").results()
 SMALL = 4 << 20
 OUT_OF_RAM_LEAST, STATIC_LEAST = 0.84, 0.55
 # Of five rounds; of one, 5 % or three loads. More than the 3 % that were asked for: the search fits
@@ -87,7 +86,7 @@ def test_scripts_are_sound() -> None:
         assert re.search(rf"\b{program}\b", text), program
 
 
-def test_what_cannot_be_run_is_named() -> None:
+def test_a_command_that_cannot_run_is_named() -> None:
     with pytest.raises(TauError, match="no-such-program is not installed"):
         packages._run(["no-such-program"])
     with pytest.raises(TauError, match="failed"):
@@ -163,7 +162,7 @@ def test_errors_of_replay_are_in_the_order_of_frames() -> None:
 
 
 def test_a_plan_for_less_ram_leaves_what_was_asked_for() -> None:
-    """The pager has no more than what was set aside for it."""
+    """The pager has at most the bytes that were set aside for it."""
     results = RESULTS
     pager = results["booted"]["point"]["pager_bytes"]
     kept = results["goals"]["less_ram"]["ram_bytes"] + pager

@@ -1,10 +1,8 @@
 """The root file system of the workload: an ext4 image of 230 MiB, which QEMU puts into memory.
 
 It holds the programs of Debian's port for riscv64, the inputs, and the scripts in image/. The
-kernel's command line says what is done: `work=programs inputs=recorded rounds=5`.
+kernel's command line chooses the work: `work=programs inputs=recorded rounds=5`.
 """
-
-from __future__ import annotations
 
 import os
 import shutil

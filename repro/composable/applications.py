@@ -1,20 +1,18 @@
 """The executables of the reproduction, and how they run on the simulated tile."""
 
-from __future__ import annotations
-
 import functools
 import tempfile
 from pathlib import Path
 
 from hw.build import Options
 from kernel.systems.jpeg import images
-from repro.engine.results import REPOSITORY, Results
+from repro.engine.results import REPOSITORY, results_of
 from tautochrone.compose import code
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Fifo, System, system_file
 from testing import tile
 
-RESULTS = Results("composable")
+RESULTS = results_of("composable")
 SYSTEMS = REPOSITORY / "kernel" / "systems"
 JPEG = SYSTEMS / "jpeg"
 PROGRAMS = RESULTS.home / "programs"

@@ -1,13 +1,11 @@
 """What follows from the results: cycles times the clock's period, growth, rows and series."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from repro.composable.table1 import PAPER
 from repro.engine.sentences import MISSING, text_of
 
-# What translation may cost, by the unit: bytes of the largest page, entries.
+# Limits of the cost of translation, by unit: bytes of the largest page, entries.
 OVERS_MAX = {"16384-4": 1.02, "4096-4": 1.05, "4096-8": 1.05}
 KINDS = {"ff": "flip-flops", "lut": "LUTs", "block_rams": "block RAMs"}
 BESIDE = {

@@ -8,8 +8,6 @@ The first iterations of the decoder, in one task, three times:
   [P2-23].
 """
 
-from __future__ import annotations
-
 import functools
 import random
 from dataclasses import dataclass
@@ -29,7 +27,7 @@ from tautochrone.compose.system import Application, Command, System, pages_of
 from tautochrone.console.output import note
 from tautochrone.targets.build import link
 
-ITERATIONS = 100
+ITERATIONS, QUICK_ITERATIONS = 100, 5
 PAGES_BYTES = (16384, 4096)
 ENTRIES = (2, 4, 8)
 ENTRIES_DEFAULT = 4
@@ -158,7 +156,7 @@ def sliced(image: Image, page_bytes: int, iterations: int, bank: int, leak: str)
 
 
 def on_top(image: Image, page_bytes: int, iterations: int, bank: int) -> dict[str, Any]:
-    """What forgetting costs: beside a kernel that loads no table that is there already."""
+    """The cost of forgetting, compared with a kernel that keeps a loaded table."""
     forgetting = sliced(image, page_bytes, iterations, bank, "none")
     keeping = sliced(image, page_bytes, iterations, bank, NEVER_FORGOTTEN)
     unit = unit_cycles()
@@ -204,3 +202,8 @@ def measure(
             }
         result["images"][image.name] = row
     return result
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(QUICK_IMAGES, QUICK_ITERATIONS, (ENTRIES_DEFAULT,), (16384,))

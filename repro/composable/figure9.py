@@ -1,14 +1,12 @@
-"""Fig. 9: start and end of each iteration of the decoder, alone and beside others.
+"""Fig. 9: start and end of each iteration of the decoder, alone and with others.
 
 Two tiles as in the paper: vld on one, idct and cc on the other. Four comparisons, each of absolute
 cycles:
-- beside the synthetic application, whose tasks 1, 3, 5 and 2, 4 share these tiles [P2-18];
+- with the synthetic application, whose tasks 1, 3, 5 and 2, 4 share these tiles [P2-18];
 - the synthetic application loaded before or behind the decoder [P2-20];
-- beside neighbors that come, go, fault and load at random;
+- with neighbors that come, go, fault and load at random;
 - the same with one page table for all, which is not composable [P2-19].
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +40,7 @@ QUICK = Size("64x64", 12, 20)
 
 
 def with_pipeline(size: Size, order: tuple[str, ...]) -> System:
-    """The paper's mapping; ORDER is that of the loads."""
+    """The paper's mapping; ORDER is the order of the loads."""
     tasks = [f"pipeline.task{number}" for number in range(1, 6)]
     return System(
         (decoder(size.image), pipeline()),
@@ -139,7 +137,7 @@ def with_synthetic(size: Size, is_order_compared: bool = True) -> dict[str, Any]
 
 
 def beside_neighbors(size: Size, leak: str = "none") -> dict[str, Any]:
-    """The decoder alone against the decoder beside neighbors."""
+    """The decoder alone against the decoder with neighbors."""
     note(f"fig. 9: neighbors, leak: {leak}")
     alone = run(size, with_neighbors(size, None), leak)
     beside = run(size, with_neighbors(size, SEED), leak)
@@ -166,3 +164,8 @@ def measure(size: Size = FULL) -> dict[str, Any]:
     vld = result["one_table"]["tasks"]["vld"]
     result["one_table_percent"] = 100 * vld["differing"] / vld["iterations"]
     return result
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return with_synthetic(QUICK, is_order_compared=False)

@@ -7,8 +7,6 @@ All of it happens in one slot of the loader that does not end, so each stopwatch
 break.
 """
 
-from __future__ import annotations
-
 import functools
 import random
 import statistics
@@ -28,7 +26,7 @@ from tautochrone.targets.build import link
 FILLERS_BYTES = (512, 1024, 2560, 3584, 7680, 15872)
 FILLER_ADDRESS, FILLER_STRIDE = 0x80200000, 0x100000
 FRAMES = 152  # all of them fit, if nothing is fragmented
-NEVER = 1 << 20  # a major frame that does not come: what is loaded does not run
+NEVER = 1 << 20  # a major frame that does not come: loaded applications do not run
 SLOT_CYCLES = 100_000_000
 WALKS, WALK_STEPS = 2, 48
 # Enough for all commands: the simulation ends then.
@@ -65,7 +63,7 @@ def system(commands: list[Command]) -> System:
 
 
 def toggled(resident: set[str], name: str) -> Command:
-    """Load what is not there, unload what is."""
+    """Load an application that is absent, unload one that is there."""
     if name in resident:
         resident.remove(name)
         return Command("unload", name, 0)
@@ -74,7 +72,7 @@ def toggled(resident: set[str], name: str) -> Command:
 
 
 def set_up() -> list[Command]:
-    """Load what is measured, and unload it."""
+    """Load the measured application, and unload it."""
     return [Command("load", "decoder", NEVER), Command("unload", "decoder", 0)]
 
 
@@ -146,7 +144,7 @@ def without(executable: Path) -> int:
 
 
 def measure(fillers: int = len(FILLERS_BYTES), walks: int = WALKS) -> dict[str, Any]:
-    """Best, typical and worst state, and the plain loader beside."""
+    """Best, typical and worst state, next to the plain loader."""
     note("set-up: every subset")
     every, refused = states(every_subset(fillers))
     for seed in range(walks):
@@ -180,3 +178,8 @@ def measure(fillers: int = len(FILLERS_BYTES), walks: int = WALKS) -> dict[str, 
             for step in STEPS
         },
     }
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(fillers=2, walks=0)

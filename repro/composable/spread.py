@@ -1,13 +1,11 @@
 """How much the cost of translation depends on the image and on where code and data lie [P2-22].
 
-    python -m repro.composable.run spread  # the stage
-    python -m repro.composable.spread      # makes its images anew, with Pillow
+    python -m repro composable spread   # the stage
+    python -m repro.composable.spread      # makes new images, with Pillow
 
 The decoder's iterations in one slot, as in Fig. 10. Images differ in width, quality and sampling.
 Each is linked in several orders of the decoder's files, which moves what shares a page.
 """
-
-from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
@@ -117,6 +115,11 @@ def measure(
         "images": rows,
         "units": summary,
     }
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure([*figure10.QUICK_IMAGES], figure10.QUICK_ITERATIONS, (0,))
 
 
 if __name__ == "__main__":

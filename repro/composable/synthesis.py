@@ -1,10 +1,8 @@
 """Netlists of designs in SystemVerilog, and their clock in an FPGA: pyosys and nextpnr.
 
-Ibex is read as its package has it, but for one declaration with an initial value, which is no
-constant: synthesis would take it for one.
+Ibex is read as its package has it, but for one declaration with an initial value. That value is not
+a constant, but synthesis would take it for one.
 """
-
-from __future__ import annotations
 
 import functools
 import hashlib
@@ -98,7 +96,7 @@ def synthesized(design: Design, folder: Path = WORK) -> dict[str, int]:
 def clock_mhz(design: Design, seed: int, folder: Path = WORK) -> float:
     """Place and route the netlist of a synthesized design; its fastest clock.
 
-    What was placed is kept: a netlist with a seed is placed once.
+    Placements are kept: a netlist with a seed is placed once.
     """
     netlist = folder / f"{design.name}.json"
     settings = f"{DEVICE}, {TARGET_MHZ} MHz, seed {seed}"

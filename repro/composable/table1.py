@@ -2,11 +2,9 @@
 
 - The unit by itself; the core, which is Ibex as the simulated tile has it; the core with the unit
   and the two ports around it; a tile with block RAMs, once with and once without them.
-- The clock is that of the tile, as a core without memories has no paths to them: the median over
-  seeds of placement, on the slowest grade.
+- The clock is the tile's, as a core without memories has no paths to them: the median over seeds of
+  placement, on the slowest grade.
 """
-
-from __future__ import annotations
 
 import math
 import statistics
@@ -21,7 +19,7 @@ SEEDS = (1, 2, 3, 4, 5)
 ENTRIES = (1, 2, 4, 8)
 ENTRIES_DEFAULT = 4
 KINDS = ("lut", "ff", "block_rams")
-SMALL_FRAME_BITS = 11  # of frames of 1 KiB: 1 MiB, and the bit of those that are no memory
+SMALL_FRAME_BITS = 11  # of frames of 1 KiB: 1 MiB, and the bit of device frames
 SMALL_PAGE_BITS = 14  # a window of 16 MiB
 PAPER = sentences_of(RESULTS.home)["paper_values"]
 

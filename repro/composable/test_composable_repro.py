@@ -1,7 +1,5 @@
 """Small cases of the reproduction: its parts run, and stored results hold together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

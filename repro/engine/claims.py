@@ -1,17 +1,18 @@
 """claims.md of a reproduction: a line for each item of a paper, then its sections.
 
-All of it is written in reasons.toml; figures of ours are filled in from results (sentences.py):
+reasons.toml has all of it. Our figures are filled in from results (sentences.py):
 
-- `title`, `conditions`, and `source` if the paper is named above them.
+- `title`, `stages`, `conditions`, and `source` if the paper is named above them.
 - `verdicts` that an item can have, and `columns`: the keys of an item by the titles of its cells.
 - `[[item]]` with `id`, `title` and a sentence for each of the columns.
 - `[[section]]` with `title`, and either `list`, the key of a list of sentences, or a table:
-  `sentence` is the key of what is said above it, `rows` the path of a list of rows in the results,
+  `sentence` is the key of the text above it, `rows` the path of a list of rows in the results,
   and `[section.columns]` have a sentence each, whose places are paths in the row.
 - `[[limit]]`: what results must keep (test_engine.py).
-"""
 
-from __future__ import annotations
+A long text is a list of sentences. The first is in the cell, above the table or at the bullet. The
+others are bullets below it; a cell's others are under "Notes".
+"""
 
 import tomllib
 from collections import Counter
@@ -34,32 +35,46 @@ def table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [first, "|---" * len(names) + "|", *lines]
 
 
+def parts_of(text: str | list[str], results: dict[str, Any]) -> list[str]:
+    """A text, or the sentences of a long one, filled in."""
+    return [filled(each, results) for each in ([text] if isinstance(text, str) else text)]
+
+
 def section(part: dict[str, Any], sentences: dict[str, Any], results: dict[str, Any]) -> list[str]:
     """The lines of a section."""
     lines = ["", f"## {part['title']}", ""]
     if "list" in part:
-        return lines + [f"- {filled(text, results)}" for text in sentences[part["list"]]]
+        for text in sentences[part["list"]]:
+            first, *others = parts_of(text, results)
+            lines += [f"- {first}", *(f"  - {each}" for each in others)]
+        return lines
     cells, rows = part["columns"].values(), value_at(results, part["rows"])
     filled_rows = [[filled(cell, row) for cell in cells] for row in rows]
-    sentence = filled(sentences[part["sentence"]], results)
-    return [*lines, sentence, "", *table(part["columns"], filled_rows)]
+    first, *others = parts_of(sentences[part["sentence"]], results)
+    bullets = ["", *(f"- {each}" for each in others)] if others else []
+    return [*lines, first, *bullets, "", *table(part["columns"], filled_rows)]
 
 
 def page(name: str, sentences: dict[str, Any], results: dict[str, Any]) -> str:
     """The whole of claims.md."""
-    columns, items = sentences["columns"], []
+    columns, items, notes = sentences["columns"], [], []
     for item in sentences["item"]:
-        cells = [filled(str(item[key]), results) for key in columns.values()]
+        cells = []
+        for title, key in columns.items():
+            first, *others = parts_of(item[key], results)
+            cells.append(f"{first} (more in the notes)" if others else first)
+            notes += [f"- **{item['id']}, {title}.** {' '.join(others)}"] if others else []
         items.append([f"{item['id']} {item['title']}", *cells])
     lines = [
         f"# {sentences['title']}: each item, theirs and ours",
         "",
-        f"Made by `python -m repro.{name}.run` from `results/` and `reasons.toml`; not edited.",
+        f"Made by `python -m repro {name}` from `results/` and `reasons.toml`; not edited.",
         *([sentences["source"]] if "source" in sentences else []),
         "",
         f"Conditions: {filled(sentences['conditions'], results)}",
         "",
         *table(["item", *columns], items),
+        *(["", "## Notes", "", *notes] if notes else []),
     ]
     for part in sentences["section"]:
         lines += section(part, sentences, results)

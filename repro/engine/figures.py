@@ -1,6 +1,6 @@
 """The figures of a reproduction's report, drawn from series of results.
 
-`[[panel]]` of reasons.toml has `name`, `title`, `caption` (sentences), `draw` and what it needs:
+`[[panel]]` of reasons.toml has `name`, `title`, `caption` (sentences), `draw` and its settings:
 
 - "lines": `series` is the path of {name: values}, or {name: [[x, y], …]}; x may be words.
 - "bars": `series` is the path of {name: {group: value}}; each group has the bars of all series.
@@ -8,13 +8,12 @@
 Options: `x` and `y` (labels), `log` ("x" or "y"), `low` (where the y axis begins), `levels` and
 `places` (paths or numbers of dashed lines across and upright), `dashes` (a series "a, b" has the
 color of a and the dashes of b), `colors` (the path of names in the order of colors, so that two
-panels share them), `bytes` (the y axis), `need` (a path without which the panel is left out). A
-folder may have drawings of its own.
+panels share them), `bytes` (the y axis), `need` (a path without which the panel is left out). For
+a drawing of its own a folder has a file: `draw` is "FILE.FUNCTION".
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
 from bokeh.models import FactorRange, HoverTool, Span, UIElement
@@ -106,13 +105,20 @@ def finished(plot: figure, panel: dict[str, Any], results: dict[str, Any]) -> fi
     return plot
 
 
+def drawing(name: str, module: Callable[[str], ModuleType]) -> Drawing:
+    """The function that draws a panel; MODULE imports a file of the folder."""
+    if "." not in name:
+        return {"lines": lines, "bars": bars}[name]
+    file, _, function = name.partition(".")
+    return getattr(module(file), function)
+
+
 def panels(
-    sentences: dict[str, Any], results: dict[str, Any], own: Mapping[str, Drawing]
+    sentences: dict[str, Any], results: dict[str, Any], module: Callable[[str], ModuleType]
 ) -> Iterable[Panel]:
     """Every figure whose results are stored."""
-    drawings: dict[str, Drawing] = {"lines": lines, "bars": bars, **own}
     for panel in sentences["panel"]:
         if value_at(results, panel.get("need") or panel["series"]):
-            model, columns = drawings[panel["draw"]](panel, results)
+            model, columns = drawing(panel["draw"], module)(panel, results)
             words = (filled(panel[key], results) for key in ("title", "caption"))
             yield Panel(panel["name"], *words, model, columns)

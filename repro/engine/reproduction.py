@@ -1,27 +1,29 @@
 """A reproduction of a paper: stages that measure, and the documents that are written from results.
 
-A folder has a file for each measurement, `derived.py` for what follows from several of them,
-reasons.toml for all that is said (claims.py, figures.py), and run.py, which names the stages:
+A folder has:
 
-    python -m repro.NAME.run             all stages, then claims.md and out/repro/NAME/report.html
-    python -m repro.NAME.run STAGE …     only these stages, then both
-    python -m repro.NAME.run --quick     small inputs, into out/repro/NAME/quick only
+- reasons.toml: all texts (claims.py, figures.py), and the names of the `stages` in their order
+- a file for each stage, with `measure`, and `quick` if it has a form with small inputs
+- derived.py: what follows from several results
+
+    python -m repro NAME             all stages, then claims.md and out/repro/NAME/report.html
+    python -m repro NAME STAGE …     only these stages, then both; so run those in `by_hand`
+    python -m repro NAME --write     both documents from stored results
+    python -m repro NAME --quick     small inputs, into out/repro/NAME/quick only
 """
 
-from __future__ import annotations
-
+import importlib
 import platform
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from bench.commands import first_line
 from repro.engine import claims, figures
-from repro.engine.results import Results
+from repro.engine.results import REPOSITORY, Results, results_of
 from repro.engine.shown import run_groups
 from tautochrone import __version__
 from tautochrone.console.output import note
@@ -32,41 +34,57 @@ from tautochrone.report.page import page
 Stages = Mapping[str, Callable[[], dict[str, Any]]]
 
 
-def stages_of(*modules: ModuleType) -> Stages:
-    """The stages that are called as their files."""
-    return {module.__name__.rpartition(".")[2]: module.measure for module in modules}
+def names() -> list[str]:
+    """All reproductions."""
+    return sorted(path.parent.name for path in (REPOSITORY / "repro").glob("*/reasons.toml"))
 
 
-@dataclass(frozen=True)
 class Reproduction:
-    """What a folder has: its stages, the same with small inputs, and what is told from results."""
+    """The reproduction in a folder: its sentences, its stages, and the results that are stored."""
 
-    stored: Results
-    stages: Stages
-    derived: Callable[[dict[str, Any]], dict[str, Any]] = dict
-    drawings: Mapping[str, figures.Drawing] = field(default_factory=dict)
-    quick: Stages = field(default_factory=dict)
+    def __init__(self, name: str) -> None:
+        self.stored = results_of(name)
+
+    def module(self, name: str) -> ModuleType:
+        """A file of the folder."""
+        return importlib.import_module(f"repro.{self.stored.home.name}.{name}")
 
     @cached_property
     def sentences(self) -> dict[str, Any]:
         """What reasons.toml says."""
         return claims.sentences_of(self.stored.home)
 
+    def stages(self, names: list[str]) -> Stages:
+        """The measurements of these stages (all if none), and the groups of tests."""
+        known = {name: self.module(name).measure for name in self.sentences["stages"]}
+        groups = self.sentences.get("tests", {})
+        if groups:
+            known["shown"] = lambda: run_groups(groups)
+        by_hand = self.sentences.get("by_hand", [])
+        more = {name: self.module(name).measure for name in by_hand if name in names}
+        return chosen(known | more, names or [*known])
+
+    @property
+    def quick(self) -> Stages:
+        """Stages with small inputs."""
+        modules = {name: self.module(name) for name in self.sentences["stages"]}
+        return {name: each.quick for name, each in modules.items() if hasattr(each, "quick")}
+
     def results(self) -> dict[str, Any]:
-        """All that is stored, and what follows."""
+        """All stored results, and the derived ones."""
         results = self.stored.all_stored()
-        return results | {"derived": self.derived(results)}
+        return results | {"derived": self.module("derived").derived(results)}
 
     def claims_text(self) -> str:
-        """claims.md from what is stored."""
+        """claims.md from stored results."""
         return claims.page(self.stored.home.name, self.sentences, self.results())
 
     def panels(self) -> list[figures.Panel]:
         """Every figure whose results are stored."""
-        return [*figures.panels(self.sentences, self.results(), self.drawings)]
+        return [*figures.panels(self.sentences, self.results(), self.module)]
 
     def report_html(self) -> str:
-        """The report from what is stored, in the look of `tau report`."""
+        """The report from stored results, in the look of `tau report`."""
         return page(
             f"{self.sentences['title']}, tried again",
             claims.verdict(self.sentences, self.results()),
@@ -76,19 +94,16 @@ class Reproduction:
             self.stored.stored("meta").get("conditions", {}),
         )
 
-    def measure(self, stages: Stages, chosen: list[str], results: Results) -> None:
-        """Measure and store the chosen stages (all if none), and what their numbers depend on."""
-        unknown = [name for name in chosen if name not in stages]
-        if unknown:
-            sys.exit(f"no stage is called {', '.join(unknown)}; there are {', '.join(stages)}")
-        for name in chosen or stages:
+    def measure(self, stages: Stages, results: Results) -> None:
+        """Measure and store the stages, and the conditions."""
+        for name, stage in stages.items():
             started = time.monotonic()
-            results.store(name, stages[name]())
+            results.store(name, stage())
             note(f"{name}: {time.monotonic() - started:.0f} s")
         results.store("meta", {"conditions": conditions(self.sentences["machine"])})
 
     def write(self) -> None:
-        """Write claims.md and the report from what is stored, and a picture if one is wanted."""
+        """Write claims.md and the report, and a picture if one is wanted."""
         report = self.stored.out / "report.html"
         report.parent.mkdir(parents=True, exist_ok=True)
         report.write_text(self.report_html(), encoding="utf-8")
@@ -103,16 +118,23 @@ class Reproduction:
 
     def main(self, arguments: list[str]) -> None:
         """Do what the file's head says."""
-        chosen = [name for name in arguments if name != "--quick"]
-        if "--quick" not in arguments:
-            groups = self.sentences.get("tests", {})
-            shown: Stages = {"shown": lambda: run_groups(groups)} if groups else {}
-            self.measure({**self.stages, **shown}, chosen, self.stored)
-            self.write()
-        else:
+        names = [name for name in arguments if not name.startswith("--")]
+        if "--quick" in arguments:
             small = Results(self.stored.home.name, self.stored.out / "quick" / "results")
-            self.measure(self.quick, chosen, small)
-            print(f"{', '.join(chosen or self.quick)}: see {small.folder}")
+            self.measure(chosen(self.quick, names or [*self.quick]), small)
+            print(f"see {small.folder}")
+            return
+        if "--write" not in arguments:
+            self.measure(self.stages(names), self.stored)
+        self.write()
+
+
+def chosen(stages: Stages, names: list[str]) -> Stages:
+    """The stages of these names, in their order."""
+    unknown = [name for name in names if name not in stages]
+    if unknown:
+        sys.exit(f"no stage is called {', '.join(unknown)}; there are {', '.join(stages)}")
+    return {name: stages[name] for name in names}
 
 
 def conditions(words: Mapping[str, str | list[str]]) -> dict[str, str]:

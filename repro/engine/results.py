@@ -1,7 +1,6 @@
 """Results of a reproduction's stages on disk: a file for each stage."""
 
-from __future__ import annotations
-
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -31,3 +30,9 @@ class Results:
     def all_stored(self) -> dict[str, Any]:
         """The results of all stages by their names."""
         return {path.stem: self.stored(path.stem) for path in sorted(self.folder.glob("*.json"))}
+
+
+@functools.cache
+def results_of(name: str) -> Results:
+    """The results of a reproduction; everybody gets the same object."""
+    return Results(name)

@@ -1,11 +1,9 @@
-"""Sentences whose figures come from results: `{stage.path|form}` is replaced by what was measured.
+"""Sentences whose figures come from results: `{stage.path|form}` is replaced by the measured value.
 
-FORM is a Python format, or `list` (joined), `count` (how many), `yes` (yes or **no**), `above`
-(percent above 1; of a dictionary each with its name). A figure that was not measured is written as
-"not measured", or as WORDS in `{stage.path|form?WORDS}`.
+FORM is a Python format, or `list` (joined), `count` (how many), `yes` (yes or **no**), or `above`
+(percent above 1; of a dictionary each with its name). A missing figure becomes "not measured", or
+WORDS in `{stage.path|form?WORDS}`.
 """
-
-from __future__ import annotations
 
 import re
 import textwrap
@@ -30,7 +28,7 @@ def value_at(results: Any, path: str) -> Any:
 
 
 def text_of(value: Any, form: str | None = None, missing: str | None = None) -> str:
-    """A value as it is printed."""
+    """The printed form of a value."""
     if value is None or (missing and value in ("", {}, [])):
         return missing or MISSING
     if form == "list":
@@ -48,7 +46,7 @@ def text_of(value: Any, form: str | None = None, missing: str | None = None) -> 
 
 
 def filled(sentence: str, results: dict[str, Any]) -> str:
-    """SENTENCE with what was measured in its places."""
+    """SENTENCE with measured values in its places."""
 
     def replace(match: re.Match[str]) -> str:
         stage, path, form, missing = match.groups()
@@ -63,7 +61,8 @@ def document(lines: list[str]) -> str:
     for line in lines:
         parts = [line]
         if line and not line.startswith(("|", "#")):
-            indent = "  " if line.startswith("- ") else ""
+            margin = line[: len(line) - len(line.lstrip())]
+            indent = margin + "  " if line.lstrip().startswith("- ") else ""
             parts = textwrap.wrap(
                 line,
                 COLUMNS_MAX,

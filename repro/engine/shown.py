@@ -1,10 +1,8 @@
 """Which items the repository's tests show: groups of tests are run, and counted.
 
-For items that are no number: a mechanism that is right, an argument with cases. `[tests]` of
+For items without a number: a mechanism that is right, an argument with cases. `[tests]` of
 reasons.toml has the arguments of each group; claims.md names its command, to be run by hand.
 """
-
-from __future__ import annotations
 
 import os
 import re

@@ -1,7 +1,5 @@
 """What follows from the results: the rows of tables, and what the figures draw."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -32,7 +30,7 @@ def derived(results: dict[str, Any]) -> dict[str, Any]:
 
 
 def by_trace(rows: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a table, that of the synthetic workload first."""
+    """The rows of a table, the synthetic workload's first."""
     return sorted(rows.values(), key=lambda row: row["program"] != "synthetic")
 
 

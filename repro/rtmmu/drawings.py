@@ -1,8 +1,6 @@
 """Figs. 5, 6 and 7 in the paper's arrangement: a is ours, b the conventional system, on the same
 axes. A panel has `series`, the path of its points, and `call` or nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

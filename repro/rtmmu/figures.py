@@ -1,10 +1,8 @@
-"""Figures 5, 6 and 7: each call of the synthetic workload, told apart by what it had to do.
+"""Figures 5, 6 and 7: each call of the synthetic workload, by the kind of its work.
 
-What a call had to do is not read off its cost: it comes from page_model.py, which counts by the
-rule. So that a band is explained means that calls of one kind cost what no other kind costs.
+The kind does not come from the cost, but from page_model.py, which counts by the rule. A band is
+explained if calls of one kind cost what no other kind costs.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +14,7 @@ from bench.tile import synthetic
 from repro.rtmmu import page_model
 from repro.rtmmu.page_costs import CONVENTIONAL, MEASURES, OURS, SYSTEMS, replayed
 from repro.rtmmu.page_model import PAGE_BYTES, Pages, count
-from repro.rtmmu.table1 import PAPER, synthetic_trace
+from repro.rtmmu.table1 import PAPER, QUICK_ACTIONS, synthetic_trace
 from repro.rtmmu.workloads import RESULTS
 
 MALLOC_KINDS = ("split, page mapped", "split, nothing mapped", "not split")
@@ -186,7 +184,7 @@ def points(runs: dict[str, Any], pages: Pages, measure: str) -> dict[str, Any]:
 def all_three(
     runs: dict[str, Any], seed: int, actions: int, measures: Sequence[str], heap_pages: int
 ) -> dict[str, Any]:
-    """All three figures of runs of the workload; what they draw is left in out/."""
+    """All three figures of runs of the workload. Their points are left in out/."""
     pages = count(synthetic.first_touches(synthetic.events(seed, actions)), heap_pages)
     drawn = points(runs, pages, measures[0])
     write_result(RESULTS.out / f"points_{measures[0]}.json", drawn)
@@ -202,3 +200,8 @@ def measure(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> dic
     trace = synthetic_trace(seed, actions)
     runs = {system: replayed(trace, system) for system in SYSTEMS}
     return all_three(runs, seed, actions, MEASURES, page_model.HEAP_PAGES)
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(actions=QUICK_ACTIONS)

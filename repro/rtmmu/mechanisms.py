@@ -4,8 +4,6 @@ The whole of the last, at every size and over 256 placements, is `make bench B=u
 enough sizes to say in claims.md what the mechanism costs.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bench.unmap import run as bench
@@ -26,8 +24,8 @@ LINEAR = ("conventional", "conventional-mapped")
 
 
 def table_bytes(pages_log2: int = PAGES_LOG2) -> dict[str, Any]:
-    """Bytes of every table of a space, as the library itself says; in both systems each frame of
-    the machine has a link beside them [G-5]."""
+    """Bytes of every table of a space, from the library. In both systems each frame of the machine
+    also has a link [G-5]."""
     library = native.library("libtau_core32.so")
 
     def asked(name: str, *arguments: int) -> int:

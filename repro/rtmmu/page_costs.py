@@ -4,8 +4,6 @@ Costs are RV32IMC instructions and accesses to memory of single calls, in a 32-b
 of 4 KiB; the paper's are microseconds of its board, so only ratios can be compared [G-1].
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +56,7 @@ def gains(ours: Any, theirs: Any, unit: str, suffix: str = "") -> dict[str, floa
 
 
 def ratios(systems: dict[str, Any]) -> dict[str, Any]:
-    """The same in both units, and free beside a system that looks at mapped pages only."""
+    """The same in both units, and free compared with a system that visits mapped pages only."""
     ours, result = systems[OURS], {}
     for unit in MEASURES:
         worst = f"max_{unit}"
@@ -70,7 +68,7 @@ def ratios(systems: dict[str, Any]) -> dict[str, Any]:
 
 
 def row_of(name: str, trace: Path) -> dict[str, Any]:
-    """A row of Table I: the trace on all systems, RV32IMC, and Zbb beside it."""
+    """A row of Table I: the trace on all systems, RV32IMC and with Zbb."""
     row: dict[str, Any] = {"program": name}
     for isa in ISAS:
         runs = {system: replayed(trace, system, isa) for system in SYSTEMS}

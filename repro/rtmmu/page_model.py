@@ -11,8 +11,6 @@ The replay must find the same numbers (test_rtmmu_repro.py); and this is fast en
 For malloc, free and touches, which is all that the synthetic workload does.
 """
 
-from __future__ import annotations
-
 import bisect
 import ctypes
 import mmap
@@ -81,7 +79,7 @@ class Placement:
 
 @dataclass
 class Pages:
-    """What was counted: numbers of pages after each event, and what each call was."""
+    """The counts: numbers of pages after each event, and the kind of each call."""
 
     ours: list[int] = field(default_factory=list)
     conventional: list[int] = field(default_factory=list)

@@ -1,7 +1,5 @@
 """Table I: largest cost of malloc and free, largest footprint, for every trace [P0-38]."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from tautochrone.errors import TauError
 from tautochrone.trace.file import open_trace
 
 SENTENCES = sentences_of(workloads.RESULTS.home)
+QUICK_ACTIONS = 20_000
 PAPER: dict[str, list[int]] = SENTENCES["paper_values"]
 
 
@@ -116,10 +115,10 @@ def within_bounds(row: dict[str, Any], isa: str) -> bool:
     )
 
 
-def measure(quick: bool = False) -> dict[str, Any]:
-    """One row a trace."""
-    programs = workloads.programs(quick)
-    found = traces(programs, 20_000 if quick else synthetic.ACTIONS, quick)
+def measure(is_quick: bool = False) -> dict[str, Any]:
+    """One row per trace."""
+    programs = workloads.programs(is_quick)
+    found = traces(programs, QUICK_ACTIONS if is_quick else synthetic.ACTIONS, is_quick)
     rows = {}
     for name, (paper, words, trace) in found.items():
         note(f"replaying {name}")
@@ -131,3 +130,8 @@ def measure(quick: bool = False) -> dict[str, Any]:
         "missing": sorted(programs.keys() - rows.keys()),
         "versions": {name: first_line(*command) for name, command in SENTENCES["versions"].items()},
     }
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(is_quick=True)

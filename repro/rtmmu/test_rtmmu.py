@@ -1,7 +1,5 @@
-"""Small real cases of the reproduction: the workloads are what they say, the rule and the replay
-count the same pages, and the figures' parts are told apart."""
-
-from __future__ import annotations
+"""Small real cases of the reproduction: the workloads keep their rules, the rule and the replay
+count the same pages, and the figures' parts differ in cost."""
 
 import json
 import os
@@ -14,11 +12,11 @@ import pytest
 
 from bench.tile import synthetic
 from bench.tile.synthetic import FREED, MALLOC, TOUCH, Choice
+from repro.engine.reproduction import Reproduction
 from repro.rtmmu import (
     figures,
     page_costs,
     page_model,
-    run,
     table1,
     tile_access,
     tile_figures,
@@ -151,7 +149,7 @@ def test_replay_counts_what_the_rule_says(tmp_path: Path, seed: int) -> None:
 
 
 def test_figures_of_a_short_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """[P0-39] [P0-40] [P0-41] Bands are told apart by cost, returned pages explain free's cost."""
+    """[P0-39] [P0-40] [P0-41] Bands differ in cost, returned pages explain free's cost."""
     monkeypatch.setattr(RESULTS, "out", tmp_path)
     result = figures.measure(seed=3, actions=ACTIONS)
     ours = result["figure5"][page_costs.OURS]
@@ -248,7 +246,7 @@ def test_a_recorded_program_in_pages(tmp_path: Path, name: str) -> None:
 def test_table1_on_the_tile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """[P0-38] Small real cases in cycles: places and pages as in the software, bounds kept."""
     monkeypatch.setattr(RESULTS, "out", tmp_path)
-    run.REPRODUCTION.main(["--quick", "tile_table1"])
+    Reproduction("rtmmu").main(["--quick", "tile_table1"])
     path = tmp_path / "quick" / "results" / "tile_table1.json"
     found = json.loads(path.read_text(encoding="utf-8"))
     assert set(found["rows"]) == {"synthetic", "mc"}
@@ -263,7 +261,7 @@ def test_table1_on_the_tile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 def test_a_replay_on_the_tile_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is simulated once, and what was kept is what was seen."""
+    """It is simulated once, and the kept replay equals it."""
     monkeypatch.setattr(RESULTS, "out", tmp_path)
     trace = table1.synthetic_trace(actions=500)
     first = tile_run.replayed(trace, page_costs.OURS)
@@ -275,7 +273,7 @@ def test_a_replay_on_the_tile_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_figures_on_the_tile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """[P0-39] [P0-40] [P0-41] The same bands in cycles; the tile's pages are those of the rule."""
+    """[P0-39] [P0-40] [P0-41] The same bands in cycles; the tile's pages follow the rule."""
     monkeypatch.setattr(RESULTS, "out", tmp_path)
     result = tile_figures.measure(seed=3, actions=3000)
     assert result["figure5"][page_costs.OURS]["apart"] > 0.95

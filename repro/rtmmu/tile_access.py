@@ -1,12 +1,10 @@
 """The mechanisms on the simulated tile: what an access costs, and giving a region back [P0-29].
 
-An access is measured in each arrangement of the tables: parallel, where those of the validity array
-are twice as fast as the page table, and pipelined, where all are equally fast; and with a TLB of
-regions in front of the parallel one [P0-30]. Unmapping goes over all sizes and 256 placements, as
-`make bench B=tile` does.
+An access is measured in each arrangement of the tables. In the parallel one the validity array is
+twice as fast as the page table, in the pipelined one all are equally fast. A third form has a TLB
+of regions in front of the parallel one [P0-30]. Unmapping goes over all sizes and 256 placements,
+as `make bench B=tile` does.
 """
-
-from __future__ import annotations
 
 from typing import Any
 

@@ -3,13 +3,11 @@
 Kinds of calls and the rule's pages are counted again, for the tile's heap: it is a page smaller.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bench.tile import synthetic
 from repro.rtmmu import figures, tile_run
-from repro.rtmmu.table1 import synthetic_trace
+from repro.rtmmu.table1 import QUICK_ACTIONS, synthetic_trace
 
 
 def measure(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> dict[str, Any]:
@@ -17,3 +15,8 @@ def measure(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> dic
     trace = synthetic_trace(seed, actions)
     runs = {system: tile_run.replayed(trace, system) for system in tile_run.SYSTEMS}
     return figures.all_three(runs, seed, actions, ("cycles",), tile_run.HEAP_PAGES)
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(actions=QUICK_ACTIONS)

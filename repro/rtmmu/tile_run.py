@@ -1,15 +1,14 @@
-"""A trace replayed on the simulated tile: cycles of each call, and whether its pages are those of
-the emulated core.
+"""A trace replayed on the simulated tile: cycles of each call, and whether its pages agree with the
+emulated core's.
 
-The tile takes the same cycles every time. So a replay is kept under out/, by what it depends on:
-the trace, the program that runs on the tile, and the simulator. It runs again if one of them
+The tile takes the same cycles every time. So a replay is kept under out/, by its inputs: the
+trace, the program that runs on the tile, and the simulator. It runs again if one of them
 changes. Our system and the conventional one have the names of page_costs.py here too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,14 +29,12 @@ from tautochrone.trace.file import open_trace
 SYSTEMS = {OURS: "tile:rtmmu", CONVENTIONAL: "tile:pagetable"}
 # The window has 2^18 pages, the first of which is never used: a page less than page_model.py's.
 HEAP_PAGES = HEAP_PAGES_MAX
-COLUMNS = ("event", "size_bytes", "cycles")
-CURVE = ("event", "low", "high")
 FACTS = ("peak_mapped_pages", "end_mapped_pages", "faults", "touches", "events", "placement_hash")
 
 
 @dataclass(frozen=True)
 class TileRun:
-    """What is kept of a replay: facts as JSON has them, and the columns of its calls."""
+    """The kept part of a replay: facts as JSON has them, and the columns of its calls."""
 
     facts: dict[str, Any]
     calls: dict[str, TileCalls]
@@ -91,43 +88,23 @@ def key_of(trace: Path, name: str) -> str:
     return digest.hexdigest()[:24]
 
 
-def load(path: Path) -> TileRun:
-    """A replay that was kept."""
-    with np.load(path) as file:
-        facts = json.loads(str(file["facts"]))
-        curve = MappedPages(*(file[f"pages_{part}"] for part in CURVE))
-        calls = {
-            kind: TileCalls(*(file[f"{kind}_{part}"] for part in COLUMNS))
-            for kind in facts["kinds"]
-        }
-    return TileRun(facts, calls, curve)
-
-
-def keep(path: Path, run: TileRun) -> None:
-    """Write a replay where load finds it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    columns = {f"pages_{part}": getattr(run.mapped_pages, part) for part in CURVE}
-    for kind, calls in run.calls.items():
-        columns |= {f"{kind}_{part}": getattr(calls, part) for part in COLUMNS}
-    scratch = path.with_suffix(".part.npz")
-    np.savez_compressed(scratch, facts=np.array(json.dumps(run.facts)), **columns)
-    scratch.replace(path)
-
-
 def replayed(trace: Path, system: str, name: str | None = None) -> TileRun:
     """A trace on a system, or on its variant NAME. Raises RuntimeError if it does not complete."""
     name = name or SYSTEMS[system]
-    kept = f"{trace.stem}-{name.replace(':', '-')}-{key_of(trace, name)}.npz"
+    kept = f"{trace.stem}-{name.replace(':', '-')}-{key_of(trace, name)}.pickle"
     path = RESULTS.out / "tile" / kept
     if path.exists():
-        return load(path)
+        return pickle.loads(path.read_bytes())
     note(f"simulating {trace.stem} on {name}")
     done = tile_replay(trace, name)
     if not done.completed:
         raise RuntimeError(f"{trace} on {name}: {done.cause} at event {done.failed_at_event}")
-    facts = {**facts_of(done), "kinds": list(done.calls)}
-    keep(path, TileRun(facts, done.calls, done.mapped_pages))
-    return load(path)
+    run = TileRun(facts_of(done), done.calls, done.mapped_pages)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_suffix(".part")
+    scratch.write_bytes(pickle.dumps(run))
+    scratch.replace(path)
+    return run
 
 
 def beside(trace: Path, system: str, run: TileRun) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Table I in cycles of the simulated tile: largest malloc and free, most pages [P0-38]."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +54,7 @@ def extremes(rows: dict[str, Any]) -> dict[str, Any]:
 
 
 def bounds(found: dict[str, Any]) -> dict[str, Any]:
-    """The bound of each operation beside the most that was seen; `kept`: none was above."""
+    """The bound of each operation next to its maximum; `kept`: none was above."""
     result: dict[str, Any] = {}
     for system, name in tile_run.SYSTEMS.items():
         known = tile_bounds(tile_system(name))
@@ -81,8 +79,8 @@ def bounds(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def paper_pages(row: str) -> float:
-    """The pages that the paper's largest conventional free gave back, if each took what it took on
-    the synthetic trace, whose pages were about all given back at once."""
+    """The pages that the paper's largest conventional free returned, if a page cost as much as on
+    the synthetic trace, which returned nearly all of its pages at once."""
     _, _, _, _, free, pages = PAPER["Synthetic"]
     return PAPER[row][4] / (free / pages)
 
@@ -96,13 +94,13 @@ def implied_mhz(row: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def measure(quick: bool = False) -> dict[str, Any]:
-    """One row a trace, beside the paper's microseconds."""
+def measure(is_quick: bool = False) -> dict[str, Any]:
+    """One row per trace, next to the paper's microseconds."""
     programs = workloads.programs()
-    actions, names = (2_000, ("mc",)) if quick else (synthetic.ACTIONS, programs)
+    actions, names = (2_000, ("mc",)) if is_quick else (synthetic.ACTIONS, programs)
+    recorded = traces(names, actions, is_quick, is_kept=not is_quick)
     rows = {
-        name: with_paper(row_of(name, trace), paper)
-        for name, (paper, _, trace) in traces(names, actions, quick, is_kept=not quick).items()
+        name: with_paper(row_of(name, trace), paper) for name, (paper, _, trace) in recorded.items()
     }
     found = extremes(rows)
     ours = [row["systems"][OURS] for row in rows.values()]
@@ -116,5 +114,10 @@ def measure(quick: bool = False) -> dict[str, Any]:
         "paper_php_pages": round(paper_pages("PHP (neural net)"), -3),
         "implied_mhz": implied_mhz(rows["synthetic"]),
         "heap_pages": tile_run.HEAP_PAGES,
-        "missing": [] if quick else sorted(programs.keys() - rows.keys()),
+        "missing": [] if is_quick else sorted(programs.keys() - rows.keys()),
     }
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(is_quick=True)

@@ -5,8 +5,6 @@ decides the result. Pages are counted by page_model.py, which the replay agrees 
 calls come from a replay.
 """
 
-from __future__ import annotations
-
 from statistics import median
 from typing import Any
 
@@ -17,7 +15,7 @@ from bench.tile.synthetic import Choice
 from repro.rtmmu import page_model
 from repro.rtmmu.figures import arcs
 from repro.rtmmu.page_costs import CONVENTIONAL, OURS, cost, ratio, replayed
-from repro.rtmmu.table1 import synthetic_trace
+from repro.rtmmu.table1 import QUICK_ACTIONS, synthetic_trace
 from tautochrone.console.output import note
 
 SEEDS = tuple(range(1, 41))
@@ -97,3 +95,8 @@ def measure(seeds: tuple[int, ...] = SEEDS, actions: int = synthetic.ACTIONS) ->
         "no_room_count": len(rows) - len(fitting),
         "seeds_count": len(rows),
     }
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(seeds=(1, 2), actions=QUICK_ACTIONS)

@@ -5,8 +5,6 @@ inputs are generated, the same every time, and sized so that a recording takes s
 for what, and why, is claims.md, P0-36.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +12,9 @@ from bench import recording
 from bench.allocators.programs import SOLVED, three_sat
 from bench.commands import compiled
 from bench.recording import Run
-from repro.engine.results import Results
+from repro.engine.results import results_of
 
-RESULTS = Results("rtmmu")
+RESULTS = results_of("rtmmu")
 PROGRAMS = RESULTS.home / "programs"
 
 

@@ -1,11 +1,9 @@
-"""The benchmarks of the paper's task sets [P4-20 … P4-24], written anew as tasks of the tile.
+"""The benchmarks of the paper's task sets [P4-20 … P4-24], rewritten as tasks of the tile.
 
 The paper takes them from the collections of Mälardalen and MiBench, and changes them so that their
 data are on the heap. Each is the same algorithm here, in integers, on numbers that lie in as many
 pages as the task set says.
 """
-
-from __future__ import annotations
 
 from pathlib import Path
 

@@ -1,10 +1,8 @@
-"""Bounds of responses beside what jobs take on the tile: random task sets, released at 0; Fig. 7.
+"""Bounds of responses compared with jobs on the tile: random task sets, released at 0; Fig. 7.
 
 A coin decides whether a set is colored. Tasks walk all pages of their heaps. C is what the work of
 a job takes alone, colored: it grows by the same cycles with each walk, which is measured first.
 """
-
-from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence

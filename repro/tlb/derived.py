@@ -1,7 +1,5 @@
 """What follows from the results: sums over all task sets, the rows of tables, series of figures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from repro.tlb import layouts

@@ -5,8 +5,6 @@ If they all lie in one set and are more than its ways, it misses at every access
 exact, so nothing has to be averaged.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

@@ -1,13 +1,13 @@
 """Runs a task set on the tile: all pages in sets of their own, or all where they happen to be.
 
-Colored, stacks and globals of two tasks fill a set, kernel pages lie in another one, and the rest
-is dealt to the heaps in turn, so that no task has two sets beside each other and an object of the
-first size lies in a page of its own. With *malloc*, one heap serves all tasks, and each has its
-stack and globals in the lowest pages of its window, as the kernel has. Each task allocates as many
+- *Colored*: stacks and globals of two tasks fill a set, and kernel pages lie in another one. The
+  rest is dealt to the heaps in turn. So a task never has two adjacent sets, and an object of the
+  first size lies in a page of its own.
+- *malloc*: one heap serves all tasks. Each task has its stack and globals in the lowest pages of
+  its window, as the kernel has.
+ Each task allocates as many
 objects as the paper's does, colored at most as many as its sets have ways, and uses some at random.
 """
-
-from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from repro.tlb.task_sets import TaskSet
 SHAPE, LATENCY = "16x4", 2
 SETS, WAYS = 16, 4
 KERNEL_SET = 0
-COLORED_OBJECT_BYTES = 3000  # beside the control block in the first page
+COLORED_OBJECT_BYTES = 3000  # the first page also has the control block
 SHARED_OBJECT_BYTES = 4000
 SHARED_PAGES = 72
 REPEATS_MEASURED = (1, 3)
@@ -83,7 +83,7 @@ class Experiment:
         cycles: int,
         forgets: bool = False,
     ) -> Records:
-        """A run of these tasks, beside a kernel whose state and stack are there."""
+        """A run of these tasks, with the kernel's state and stack there."""
         state, stack = kernel
         places = state.start, stack.start
         return simulated(tasks, places, cycles, self.tlb, self.builder, forgets)
@@ -148,7 +148,7 @@ def simulated(
     builder: Builder,
     forgets: bool = False,
 ) -> Records:
-    """A run of tasks beside a kernel whose state and stack are at these addresses."""
+    """A run of tasks, with the kernel's state and stack at these addresses."""
     state, stack = kernel
     system = System(
         tlb.geometry(), tuple(tasks), state, stack, cycles, is_joint=False, forgets=forgets

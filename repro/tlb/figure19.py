@@ -1,7 +1,5 @@
 """Fig. 19: five to ten tasks, each with a set of its own [P4-23]."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from repro.tlb.experiment import measured

@@ -1,7 +1,5 @@
 """Fig. 6: how many pages of two tasks lie in each set, with the C library's malloc and with
-colors [P4-13]. Addresses only, of this machine; the sets are those of the paper's processor."""
-
-from __future__ import annotations
+colors [P4-13]. Addresses of this machine only, with the sets of the paper's processor."""
 
 import subprocess
 import tempfile

@@ -1,8 +1,6 @@
 """Who shares sets with whom, on the tile: noisy sets, Corollary 1, one color for equal periods, and
 coloring against forgetting [P4-5, P4-14, P4-25]."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,11 +18,11 @@ TLB = shape.parsed(SHAPE, latency=LATENCY)
 GEOMETRY = TLB.geometry()
 PERIOD = 20_000
 JOBS = 8
-OBJECT_BYTES, LAST_PAGE_BYTES = 3000, 2000  # beside the control block
+OBJECT_BYTES, LAST_PAGE_BYTES = 3000, 2000  # the control block needs the rest
 
 
 def run(folder: Path, tasks: Sequence[TileTask], kernel_sets: Sequence[int]) -> Records:
-    """Some jobs of tasks beside a kernel whose two pages lie in these sets."""
+    """Some jobs of tasks, with a kernel whose two pages lie in these sets."""
     pages = kernel_pages(kernel_sets)
     return simulated(tasks, pages, JOBS * PERIOD, TLB, simulation.builder(folder))
 

@@ -1,12 +1,12 @@
 """Where else pages can lie: is it coloring that helps, or any better place than malloc's run has?
 
-*heap alone*: stacks, globals and kernel are colored; only the heap is one of all tasks, as the
-paper's malloc. *packed*: nothing is colored, but kernel, globals, stacks and heap are adjacent
-pages, as one linker places them. *packed, in order*: also each task allocates only the objects that
-it uses, so that all pages are adjacent.
+- *heap alone*: stacks, globals and kernel are colored; all tasks share one heap, as the paper's
+  malloc does.
+- *packed*: nothing is colored, but kernel, globals, stacks and heap are adjacent pages, as one
+  linker places them.
+- *packed, in order*: also each task allocates only the objects that it uses, so that all pages are
+  adjacent.
 """
-
-from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Figs. 7 to 13: the paper's synthetic tasks, which walk pages [P4-16 … P4-19]."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Table I and Figs. 14 to 18 and 20: benchmarks as tasks, colored and with one heap
 [P4-20 … P4-22, P4-24]."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from repro.tlb.experiment import measured

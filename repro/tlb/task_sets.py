@@ -5,8 +5,6 @@ of the tasks of Fig. 19, the pages of fft and adpcm (it says twenty in all) and 
 and as much again), and how many numbers lie in a page.
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from dataclasses import dataclass, replace
@@ -17,7 +15,7 @@ TLB_PAGES = 64
 
 @dataclass(frozen=True)
 class Row:
-    """A task: what it runs, when, and in how many pages; 2^numbers_log2 numbers in each."""
+    """A task: its program, when it runs, and in how many pages; 2^numbers_log2 numbers in each."""
 
     program: str
     phase_ms: float

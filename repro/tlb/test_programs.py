@@ -1,9 +1,7 @@
-"""The benchmarks compute what they should: each job's value is that of a naive model.
+"""The benchmarks compute the right values: each job's value is a naive model's.
 
-Method: all of them run beside each other on the tile, with few numbers and many preemptions.
+Method: all of them run together on the tile, with few numbers and many preemptions.
 """
-
-from __future__ import annotations
 
 import cmath
 import math

@@ -1,21 +1,20 @@
 """Small cases of the reproduction: its parts run, and stored results hold together."""
 
-from __future__ import annotations
-
 from operator import le
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from repro.engine.results import REPOSITORY
+from repro.engine.reproduction import Reproduction
+from repro.engine.results import REPOSITORY, results_of
 from repro.tlb import (
-    bounds, discover, experiment, figure6, figure19, isolation, layouts, run, table1
+    bounds, discover, experiment, figure6, figure19, isolation, layouts, table1
 )
 from repro.tlb.task_sets import FIGURE_19_LEAST, FIGURE_19_MOST, TABLE_1, figure_19
 from tautochrone.tlb.tile import shape, simulation
 
-RESULTS = run.REPRODUCTION.stored
+RESULTS = results_of("tlb")
 FIGURE_7 = [4, 4, 4, 4, 4, 4, 0, 0] * 2
 MEDIAN_MOST = 1.3  # of bound ÷ longest response
 
@@ -52,7 +51,7 @@ def test_task_sets_are_those_of_the_paper() -> None:
 
 @pytest.mark.parametrize("tasks", range(1, FIGURE_19_MOST + 1))
 def test_no_set_is_dealt_twice(tasks: int) -> None:
-    """Neither beside another of the same task, so that a page has no neighbor in its heap."""
+    """Nor are two neighbors dealt to one task, so that a page has no neighbor in its heap."""
     dealt = experiment.dealt_sets(tasks)
     given = [index for sets in dealt for index in sets]
     assert len(given) == len(set(given))
@@ -179,7 +178,7 @@ def test_packed_pages_that_fit_never_miss(tmp_path: Path) -> None:
 
 
 def test_silicon_is_what_the_design_measured() -> None:
-    """The recorded ticks are those of the design's two tables, and README has the best of them."""
+    """The design's two tables have the recorded ticks, and README has the best of them."""
     design = (REPOSITORY / "docs/design/run_colors.md").read_text(encoding="utf-8")
     found = RESULTS.stored("silicon")
     attack = found["attack"]
@@ -194,7 +193,7 @@ def test_silicon_is_what_the_design_measured() -> None:
 
 def test_each_layout_is_drawn() -> None:
     """Each task set of the stage has a bar for each layout, as high as its median."""
-    (panel,) = (each for each in run.REPRODUCTION.panels() if each.name == "layouts")
+    (panel,) = (each for each in Reproduction("tlb").panels() if each.name == "layouts")
     stored = RESULTS.stored("layouts")["sets"]
     assert panel.columns["task set"] == list(layouts.SETS)
     for layout in (*layouts.RUNS, "colored"):

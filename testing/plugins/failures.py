@@ -1,7 +1,5 @@
 """A plugin of pytest: the name of a test that fails is printed as it fails, not only at the end."""
 
-from __future__ import annotations
-
 import pytest
 
 

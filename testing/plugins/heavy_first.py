@@ -3,14 +3,11 @@
 With `--no-loadscope-reorder` pytest-xdist hands out files in the order of collection.
 """
 
-from __future__ import annotations
-
 import pytest
 
 HEAVY = (
     "linux/coldcode/tests/test_smallest_kernel.py",  # builds a kernel, on both cores
-    "tests/test_documents.py",
-    "tool/tests/compose/test_tutorial.py",
+    "tests/test_pages.py",
     "tests/test_size_a_heap.py",
 )
 

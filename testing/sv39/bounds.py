@@ -1,7 +1,5 @@
 """Longest paths of the linked Sv39 port."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tautochrone.code.bounds import NEVER, bound_accesses, bound_instructions

@@ -1,7 +1,5 @@
 """Compiles the Sv39 port and its tests: for a workstation, QEMU's virt, and the emulator."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path
@@ -64,7 +62,7 @@ def build_emulated(made: Path) -> Path:
 
 
 def emulate(command: list[str], seconds_max: int) -> tuple[bool, str, str]:
-    """Whether an emulator's program ended well in time, what it printed, and all that was said."""
+    """Whether an emulator's program ended well in time, its output, and all messages."""
     try:
         done = subprocess.run(
             command,
@@ -86,12 +84,12 @@ def _run(command: list[str], seconds_max: int) -> tuple[bool, str]:
 
 
 def run_checker(program: Path) -> tuple[bool, str]:
-    """Whether everything broken was found, and what was said."""
+    """Whether everything broken was found, and the messages."""
     return _run([str(program)], SECONDS_MAX)
 
 
 def run_host(program: Path, script: Path, seconds_max: int = SECONDS_MAX) -> tuple[bool, str]:
-    """Carry a script out here: whether all was as expected, and what was said.
+    """Carry a script out here: whether all was as expected, and the messages.
 
     A program that hangs counts as failed.
     """

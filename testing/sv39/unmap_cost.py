@@ -11,8 +11,6 @@ before the constant-time unmap of more than 4,096 pages (`quick`: 512) every eig
 (`quick`: none) and the others have 64 pages. The linear unmap always has all pages.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys
@@ -95,7 +93,7 @@ class Machine:
         self.seen[1] += known[1]
 
     def call(self, function: str, *arguments: int) -> Cost:
-        """Call a function of up to eight arguments; the cost is that of the counted ones."""
+        """Call a function of up to eight arguments; only counted ones have a cost."""
         for number, value in enumerate(arguments):
             self.uc.reg_write(A0 + number, value)
         self.uc.reg_write(riscv_const.UC_RISCV_REG_SP, STACK + 0x100000)

@@ -1,7 +1,5 @@
 """The command `tau`. Each verb is a file in `commands/`, loaded when the verb is called."""
 
-from __future__ import annotations
-
 import difflib
 import errno
 import importlib
@@ -147,14 +145,27 @@ def _explain(error: BaseException) -> int:
     match error:
         case TauError():
             return _fail(error.message, error.next_step, error.exit_code, error.said)
-        case click.ClickException():
-            error.message = terminal.in_one_line(error.message)
-            error.show(file=sys.stderr)
+        case click.exceptions.NoArgsIsHelpError():
+            error.show(file=sys.stderr)  # the help text
             return error.exit_code
+        case click.UsageError():
+            named = error.ctx.command_path if error.ctx else "tau"
+            message = terminal.in_one_line(error.format_message()).rstrip(".")
+            step = f"`{named} --help` shows how to call it"
+            return _fail(message[:1].lower() + message[1:], step, error.exit_code)
+        case click.ClickException():
+            return _fail(terminal.in_one_line(error.format_message()), None, error.exit_code)
+        case ModuleNotFoundError() if (error.name or "").startswith("tautochrone."):
+            missing = error.name.replace(".", "/")
+            return _fail(
+                f"this source tree is not built: {missing} is missing",
+                "`make build` installs the command, `make native` builds the tree",
+                EXIT_FAILED,
+            )
         case click.exceptions.Abort() | KeyboardInterrupt():
             return _fail("stopped", None, EXIT_STOPPED)
         case terminal.ReaderGone():
-            return EXIT_DONE  # the reader closed the pipe, which is no error
+            return EXIT_DONE  # the reader closed the pipe, which is not an error
         case MemoryError():
             return _fail(*OUT_OF_MEMORY, EXIT_FAILED)
         case OSError():

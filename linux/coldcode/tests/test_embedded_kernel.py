@@ -6,13 +6,13 @@ which calls all that the kernel has, gets to its end, too.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from linux.coldcode.tests.test_tutorial import FILE, TUTORIAL
 from tautochrone.coldcode.linux.build import Wish, build, compiler_tools
 from tautochrone.coldcode.linux.initramfs import initramfs
 from tautochrone.coldcode.linux.qemu import Boot, boot
@@ -21,13 +21,14 @@ from tautochrone.coldcode.linux.root import Root
 # One line decides whether `make check` runs this: it builds a kernel, which takes ten minutes.
 pytestmark = pytest.mark.slow
 
+TUTORIAL = Path(__file__).resolve().parents[3] / "docs/tutorials/cold-code.md"
 SECONDS_MAX = 7200
 OUT_OF_RAM_LEAST = 0.84  # less is hot under this program than under those of repro/coldcode
 
 
 def test_the_embedded_kernel_runs_with_its_cold_code_in_flash(tmp_path: Path) -> None:
-    files = dict(FILE.findall(TUTORIAL.read_text(encoding="utf-8")))
-    (tmp_path / "init.c").write_text(files["init.c"], encoding="utf-8")
+    (program,) = re.findall(r"`init.c`:\n\n```c\n(.*?)```", TUTORIAL.read_text(), re.S)
+    (tmp_path / "init.c").write_text(program)
     (tmp_path / "root").mkdir()
     command = [compiler_tools()["compiler"], "-static", "-Os", "init.c", "-o", "root/init"]
     subprocess.run(command, cwd=tmp_path, check=True)

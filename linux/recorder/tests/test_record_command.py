@@ -41,7 +41,7 @@ def test_quiet_leaves_only_the_program(words: tuple[str, ...], tau: Tau, tmp_pat
 
 def test_an_unknown_option_is_not_taken_for_the_program(tau: Tau) -> None:
     done = tau("record", "--forse", "--", "true")
-    assert done.returncode == 2 and "No such option '--forse'" in done.stderr
+    assert done.returncode == 2 and "no such option '--forse'" in done.stderr
 
 
 def deep_folder(parent: Path, path_bytes: int) -> Path:

@@ -1,10 +1,8 @@
 """What the workload's programs read: pictures and videos, drawn and encoded by the host's ffmpeg.
 
-Two sets: the one that plans are made from, and one that is held out. They differ in size and in
-what they show. Everything is coded on one thread, without a time or a version in the files.
+Two sets: the one that plans are made from, and one that is held out. They differ in size and
+picture. Everything is coded on one thread, without a time or a version in the files.
 """
-
-from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass

@@ -1,10 +1,8 @@
 """Programs of Debian's port for riscv64, with the libraries that they load; no root is needed.
 
-A private root of apt has its own folders. The archive's address is that of the machine's own apt,
-and its keyring is Debian's, so that apt checks what it fetches. Nothing is installed.
+A private root of apt has its own folders. The archive's address comes from the machine's own apt.
+The keyring is Debian's, so that apt checks packages. Nothing is installed.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
@@ -31,9 +29,9 @@ LINKS = {"lib": "usr/lib", "bin": "usr/bin", "sbin": "usr/sbin"}
 
 
 def programs() -> Path:
-    """The folder of a root file system with PROGRAMS and what they load. It is fetched if needed.
+    """The folder of a root file system with PROGRAMS and their libraries. It is fetched if needed.
 
-    VERSIONS beside it names each package that a file is from, its version and SHA-256.
+    VERSIONS next to it names each package that a file is from, its version and SHA-256.
     """
     mark = kept.hash_of([RELEASE, *PACKAGES, *PROGRAMS])
     return kept.folder(kept.cache_folder(), "programs", mark, _make) / "root"
@@ -56,7 +54,7 @@ def _make(folder: Path) -> None:
     root = folder / "root"
     used = set()
     for name in sorted(_closure(unpacked)):
-        # The loader looks into one folder only, as there is no cache of names.
+        # The loader looks into one folder only, since a cache of names is missing.
         there = root / (f"{LIBRARIES[0]}/{Path(name).name}" if ".so" in name else name)
         there = root / name if name == LOADER else there
         there.parent.mkdir(parents=True, exist_ok=True)
@@ -200,5 +198,5 @@ def _library(unpacked: Path, name: str) -> str:
 
 
 def _real_name(unpacked: Path, name: str) -> str:
-    """The path that a package has: that of the file behind links."""
+    """The path in the package: the file behind links."""
     return str((unpacked / name).resolve().relative_to(unpacked.resolve()))

@@ -4,13 +4,13 @@ quiet="-nostdin -hide_banner -loglevel error -threads 1"
 exact="-flags +bitexact -fflags +bitexact -threads 1 -y"
 case $inputs in recorded) size=176x144 ;; *) size=352x288 ;; esac
 
-# encoder, its format, what it writes
+# encoder, its format, its output
 encode() {
     ffmpeg $quiet -f rawvideo -pix_fmt yuv420p -s $size -r 25 -i $from/video.yuv \
         -c:v $1 $exact -f $2 out/$3
 }
 
-# decoder's input, what it writes
+# decoder's input and output
 decode() {
     ffmpeg $quiet -i $from/$1 $exact -pix_fmt yuv420p -f rawvideo out/$2
 }

@@ -1,4 +1,4 @@
-// Touches pages of one large object at a stride, so that a counter of misses tells what a TLB is
+// Touches pages of one large object at a stride, so that a counter of misses shows a TLB's shape
 // (the paper's Algorithm 1 with exact counts) [P4-5, P4-11].
 //
 // Arguments: bytes of the object, rounds of a job, strides in pages and pages of one stride that

@@ -65,12 +65,14 @@ class Step:
 
 
 def is_zbb(word: int) -> bool:
-    """Whether the four bytes encode an instruction of Zbb (RV32)."""
+    """Whether the four bytes encode an instruction of Zbb (RV32, or RV64's forms for words, whose
+    opcodes have bit 3 set too)."""
     funct3, funct7, funct12 = word >> 12 & 7, word >> 25, word >> 20
-    if word & 0x7F == 0x13:
+    opcode = word & 0x77
+    if opcode == 0x13:
         return (funct3, funct12) in ZBB_UNARY or (funct3, funct7) == (5, 0x30)
     is_zext_h = (funct7, funct3, word >> 20 & 31) == (0x04, 4, 0)
-    return word & 0x7F == 0x33 and ((funct7, funct3) in ZBB_BINARY or is_zext_h)
+    return opcode == 0x33 and ((funct7, funct3) in ZBB_BINARY or is_zext_h)
 
 
 class Code:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tautochrone import unseen
+from tautochrone.commands.options import JSON, PATH
 from tautochrone.console import output
 from tautochrone.errors import EXIT_FAILED
 from tautochrone.files import input_file
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@click.argument("file", type=PATH)
+@JSON
 def command(file: Path, as_json: bool) -> int:
     """Validate FILE against every rule: a trace, a plan, a code recording, or a description.
 

@@ -1,6 +1,4 @@
-"""Files that users write to describe tasks, a geometry or a system, told by their `format`."""
-
-from __future__ import annotations
+"""Files that describe tasks, a geometry or a system; their `format` says which."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +17,7 @@ PAGE_BYTES = 4096  # to look at what tasks need; the geometry's are not known ye
 
 
 def kind_of(path: Path) -> str | None:
-    """PLAN or what is described; None if the file does not say that it is one of these."""
+    """PLAN or the kind of description; None if the file does not say that it is one of these."""
     found = FORMAT.search(input_file.read(path, "trace or plan", FILE_BYTES_MAX))
     kinds = {plan_format.FORMAT: PLAN}
     schemas = {TASKS: tasks_format, GEOMETRY: geometry_format, SYSTEM: system_format}

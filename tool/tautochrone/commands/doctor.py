@@ -1,7 +1,5 @@
 """`tau doctor`: checks what works on this machine, and prints how to repair what does not."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import subprocess
@@ -9,11 +7,13 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import click
 
 from tautochrone import native
+from tautochrone.commands.options import JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 from tautochrone.installation import pip_install
@@ -38,15 +38,31 @@ class Finding:
     next_step: str | None = None
 
 
+def tried(
+    name: str,
+    needed_for: str,
+    look: Callable[[], str],
+    next_step: str | None = None,
+    is_main: bool = False,
+) -> Finding:
+    """The finding of LOOK, which returns a detail or fails; NEXT_STEP if its error names none."""
+    try:
+        return Finding(name, True, look(), needed_for, is_main)
+    except (TauError, OSError) as error:
+        step = getattr(error, "next_step", None) or next_step
+        return Finding(name, False, str(error), needed_for, is_main, step)
+
+
 def libraries() -> Finding:
     """Load the package's native libraries."""
-    try:
+
+    def look() -> str:
         for name in LIBRARIES:
             native.library(name)
-    except (TauError, OSError) as error:
-        step = getattr(error, "next_step", None) or "reinstall with `pipx install .`"
-        return Finding("native libraries", False, str(error), "all commands", True, step)
-    return Finding("native libraries", True, ", ".join(LIBRARIES), "all commands", True)
+        return ", ".join(LIBRARIES)
+
+    step = "reinstall with `pipx install .`"
+    return tried("native libraries", "all commands", look, step, is_main=True)
 
 
 def main_job() -> Finding:
@@ -81,19 +97,8 @@ def _message(stderr: str) -> str:
 
 def compilers() -> list[Finding]:
     """Check whether the cross compilers are installed."""
-    findings = []
-    for program, package in COMPILERS.items():
-        path = shutil.which(program)
-        findings.append(
-            Finding(
-                program,
-                path is not None,
-                path or "not installed",
-                "instruction counts (replay --instructions)",
-                next_step=None if path else f"apt install {package}",
-            )
-        )
-    return findings
+    use = "instruction counts (replay --instructions)"
+    return [program((name,), use, package) for name, package in COMPILERS.items()]
 
 
 def module(name: str, needed_for: str, next_step: str) -> Finding:
@@ -114,30 +119,28 @@ def access_recorder() -> Finding:
     """Build the recorder of accesses if all that it is built with is installed."""
     from tautochrone.record import accesses as access
 
-    name, use = "recorder of accesses", "record --accesses"
-    try:
+    def look() -> str:
         version = access.find_package().version
         access.build()
-    except TauError as error:
-        return Finding(name, False, error.message, use, next_step=error.next_step)
-    return Finding(name, True, f"built against {version}", use)
+        return f"built against {version}"
+
+    return tried("recorder of accesses", "record --accesses", look)
 
 
 def emulations() -> list[Finding]:
     """Check what records programs of other machines; nothing is built."""
     from tautochrone.record import emulation
 
-    findings = []
-    for name, target in emulation.TARGETS.items():
-        title, use = f"recorder for {name}", f"record --target {name}"
-        try:
-            found = emulation.find(name)
-            detail = f"{found.emulator}, {found.compiler}, {found.sysroot}"
-            findings.append(Finding(title, True, detail, use))
-        except TauError as error:
-            step = error.next_step or target.install
-            findings.append(Finding(title, False, error.message, use, next_step=step))
-    return findings
+    def look(name: str) -> str:
+        found = emulation.find(name)
+        return f"{found.emulator}, {found.compiler}, {found.sysroot}"
+
+    return [
+        tried(
+            f"recorder for {name}", f"record --target {name}", partial(look, name), target.install
+        )
+        for name, target in emulation.TARGETS.items()
+    ]
 
 
 def systems(build: bool = False) -> list[Finding]:
@@ -159,36 +162,37 @@ def composable(build: bool = False) -> Finding:
     from tautochrone.compose import code, making
     from tautochrone.compose.run import simulator_of
 
-    name, use = "composable systems", "compose"
-    try:
+    def look() -> str:
         with tempfile.TemporaryDirectory() as folder:
             code.kernel(making.root(), Path(folder))
         for tiles in (1, 2) if build else ():
             simulator_of(tiles)
-    except TauError as error:
-        return Finding(name, False, error.message, use, next_step=error.next_step)
-    return Finding(name, True, "the kernel links", use)
+        return "the kernel links"
+
+    return tried("composable systems", "compose", look)
 
 
 def cold_code() -> list[Finding]:
     """Check what builds and boots a Linux kernel with cold code; nothing is built."""
     from tautochrone.coldcode.linux import build, qemu, source
 
-    name, use = "riscv64 Linux compiler", "coldcode build and run"
-    try:
-        compiler = Finding(name, True, build.compiler_tools()["compiler"], use)
+    def compiler() -> str:
+        found = build.compiler_tools()["compiler"]
         missing = [tool for tool in build.BUILD_TOOLS if shutil.which(tool) is None]
         if missing:
             raise TauError(f"not installed: {', '.join(missing)}", build.PACKAGES)
-    except TauError as error:
-        compiler = Finding(name, False, error.message, use, next_step=error.next_step)
-    has_source = source.ARCHIVE.is_file()
-    detail = str(source.ARCHIVE) if has_source else f"{source.ARCHIVE} is missing"
-    step = None if has_source else source.PACKAGE
+        return found
+
+    def archive() -> str:
+        if not source.ARCHIVE.is_file():
+            raise TauError(f"{source.ARCHIVE} is missing", source.PACKAGE)
+        return str(source.ARCHIVE)
+
+    use = "coldcode build and run"
     return [
         program((qemu.EMULATOR,), "coldcode profile and run", qemu.QEMU_DEBIAN),
-        compiler,
-        Finding("kernel source", has_source, detail, use, next_step=step),
+        tried("riscv64 Linux compiler", use, compiler),
+        tried("kernel source", use, archive),
     ]
 
 
@@ -232,7 +236,7 @@ def examine(build: bool = False) -> list[Finding]:
     is_flag=True,
     help="Build the tile's missing simulators, half a minute each (default: only report them).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON document.")
+@JSON
 def command(build: bool, as_json: bool) -> int:
     """Check what works on this machine; print how to repair what does not.
 

@@ -1,12 +1,11 @@
 """`tau export`: a trace as CSV or Parquet, for other tools."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
 import click
 
+from tautochrone.commands.options import FORCE, PATH
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import output_file
@@ -16,7 +15,7 @@ FORMS = "csv", "parquet"
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=PATH)
 @click.option(
     *("-o", "--output", "out"),
     type=OutputPath(),
@@ -30,7 +29,7 @@ FORMS = "csv", "parquet"
     type=click.Choice(FORMS),
     help="Format of the output (default: the one of the output's name; csv without a suffix).",
 )
-@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
+@FORCE
 @click.option(
     "--json",
     "as_json",
@@ -82,7 +81,7 @@ def _form_of(out: Path) -> str:
     form = out.suffix[1:] or FORMS[0]
     if form not in FORMS:
         raise TauError(
-            f"{out}: there is no format {form}; supported are .csv and .parquet",
+            f"{out}: unknown format {form}; supported are .csv and .parquet",
             "give the output one of these suffixes, or say --format csv or --format parquet",
             EXIT_USAGE,
         )

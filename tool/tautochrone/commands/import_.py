@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tautochrone.commands.options import FORCE, JSON, PATH
 from tautochrone.console import output
 from tautochrone.files import output_file, paths
 from tautochrone.trace.abi import NAMES
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="import")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option(
     "-o",
     "--output",
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     help="ABI of the program whose sizes are in FILE; only for CSV and heaptrack's files, which do"
     " not tell it (default: not stated).",
 )
-@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@FORCE
+@JSON
 def command(file: Path, out: Path | None, abi: str | None, force: bool, as_json: bool) -> None:
     """Convert FILE to a trace.
 

@@ -1,13 +1,12 @@
 """`tau replay`: replays a recording on systems; reports their memory, cost and bounds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tautochrone import unseen
+from tautochrone.commands.options import JSON
 from tautochrone.commands.replay_options import (
     beginning_of,
     options_of,
@@ -45,7 +44,7 @@ class _WithSystems(click.Command):
     help="Plan that `tau plan` wrote; system budget needs one (default: none).",
 )
 @replay_options
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@JSON
 def command(
     trace: Path,
     on: str | None,

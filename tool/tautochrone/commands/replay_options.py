@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tautochrone.commands.options import SKIP_MISUSE
 from tautochrone.errors import TauError
 
 if TYPE_CHECKING:
@@ -27,9 +28,7 @@ class SizeBytes(click.IntRange):
     def __init__(self) -> None:
         super().__init__(min=1)
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number of bytes."""
         found = re.fullmatch(r"(\d{1,9})([KMG])(?:i?B)?", str(value), re.IGNORECASE | re.ASCII)
         if found:
@@ -94,11 +93,7 @@ OPTIONS = (
         metavar="N",
         help="Replay only the first N events (default: all).",
     ),
-    click.option(
-        "--skip-misuse",
-        is_flag=True,
-        help="Leave out frees that name no live object (default: refuse such a trace).",
-    ),
+    SKIP_MISUSE,
 )
 
 
@@ -122,7 +117,7 @@ def words_of(**given: Any) -> dict[str, str]:
 
 
 def options_of(plan: Plan | None, **given: Any) -> Options:
-    """Return the options of a replay from those of the command line."""
+    """Return the options of a replay from the command line's."""
     from tautochrone.code.build import load
     from tautochrone.plan.build import build_of
     from tautochrone.plan.pages import refuse_fewer_frames

@@ -224,7 +224,9 @@ def _parts(
 def _refuse_useless(traces: int, of_code: int, given: Mapping[str, Any]) -> None:
     """Raise UsageError for two traces, or for options of a kind of recording that is not given."""
     if traces > 1:
-        raise click.UsageError("name one trace: a report is about one program")
+        raise click.UsageError(
+            "a report is about one run: name one trace; --plan shows the plan of all of them"
+        )
     if not traces and (given["on"] or given["replay_paths"] or given["events"]):
         raise click.UsageError("--on, --replay and --events need a trace")
     if not of_code and (given["kernel"] or given["link_map"] or given["thresholds"]):
@@ -381,7 +383,8 @@ def _said(
     sentences = []
     if (plain := heaps(entries)) or not entries:
         heap = (plan.heap_bytes, plan.margin) if plan else (None, 0.0)
-        sentences.append(verdict(peak_live_bytes, plain, *heap))
+        peaks = [trace.peak_live_bytes for trace in plan.traces] if plan else []
+        sentences.append(verdict(peak_live_bytes, plain, *heap, peaks))
     if in_software := on_pages(entries):
         sentences += by_recording(in_software, recording, pages_sentence)
     if on_tile := simulated(entries):

@@ -1,7 +1,5 @@
 """`tau run`: runs a program on its planned heap."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -14,6 +12,7 @@ from typing import Any
 
 import click
 
+from tautochrone.commands.options import FORCE, PATH, refuse_combinations
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import output_file
@@ -31,7 +30,28 @@ from tautochrone.run.report import Report, read_report, refuse_unrun, say
 HOST = "host"
 LOCKED_STEP = "raise it (`ulimit -l`, or memlock in /etc/security/limits.conf)"
 CGROUP_STEP = "raise it (MemoryMax of systemd, --memory of a container), or leave --lock out"
-WITHOUT_STRICT = "run it without --strict, which tells what does not fit the plan"
+SIZED = "only planned heaps have a size"
+EXCLUDED = (
+    ("--colors", "--lock", ""),
+    ("--colors", "--spill", ""),
+    ("--colors", "--plan", "a task has its own heap"),
+    ("--geometry", "--unverified", ""),
+    ("--strict", "--spill", "without a spill heap it has no size"),
+)
+NEEDED = (
+    ("--lock", ("--plan",), SIZED),
+    ("--spill", ("--plan",), SIZED),
+    ("--strict", ("--plan", "--colors"), SIZED),
+    ("--geometry", ("--colors",), ""),
+    ("--unverified", ("--colors",), ""),
+    ("--thread", ("--colors",), ""),
+    (
+        "--colors",
+        ("--geometry", "--unverified"),
+        "the geometry is this machine's TLBs, which `tau tlb discover -o FILE` finds",
+    ),
+)
+WITHOUT_STRICT = "run it without --strict: the result says what does not fit the plan"
 
 
 @click.command(
@@ -42,13 +62,13 @@ WITHOUT_STRICT = "run it without --strict, which tells what does not fit the pla
 @click.option(
     "--plan",
     "plan_path",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Plan of the program's heap, made with --layout host (default: one heap without a plan).",
 )
 @click.option(
     "--colors",
     "colors_path",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="PLAN",
     help="Plan of `tau tlb plan`: heaps and stacks of its tasks lie in TLB sets of their own"
     " (default: none).",
@@ -56,14 +76,14 @@ WITHOUT_STRICT = "run it without --strict, which tells what does not fit the pla
 @click.option(
     "--geometry",
     "geometry_path",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="This machine's TLBs, as `tau tlb discover -o FILE` found them, to compare with --colors.",
 )
 @click.option(
     "--unverified",
     is_flag=True,
-    help="Take the geometry of --colors for that of this machine, without --geometry.",
+    help="Take the geometry of --colors as this machine's, without --geometry.",
 )
 @click.option(
     "--thread",
@@ -83,8 +103,8 @@ WITHOUT_STRICT = "run it without --strict, which tells what does not fit the pla
     "spill_bytes",
     type=click.IntRange(min=launch.SPILL_MIN_BYTES, max=launch.RESERVED_BYTES),
     metavar="BYTES",
-    help="Most bytes of the spill heap (default: what the system gives; with --lock an eighth of "
-    "the plan's heap).",
+    help="Largest size of the spill heap, 1048576 or more (default: what the system gives; with"
+    " --lock an eighth of the plan's heap, but at least 1048576).",
 )
 @click.option(
     "--lock",
@@ -112,7 +132,7 @@ WITHOUT_STRICT = "run it without --strict, which tells what does not fit the pla
     metavar="FILE",
     help="Write the result to FILE as one JSON document (default: none).",
 )
-@click.option("--force", is_flag=True, help="Replace an existing FILE (default: refuse).")
+@FORCE
 @click.argument(
     "arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGUMENTS]..."
 )
@@ -144,16 +164,17 @@ def command(
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:
         raise click.UsageError("name the program to run: tau run -- PROGRAM [ARGUMENTS]...")
-    for name, is_given in (("--lock", lock), ("--spill", spill_bytes)):
-        if is_given and colors_path is not None:
-            raise click.UsageError(f"--colors and {name} exclude each other")
-        if is_given and plan_path is None:
-            raise click.UsageError(f"{name} needs --plan: only a planned heap has a size")
-    if strict and plan_path is None and colors_path is None:
-        raise click.UsageError("--strict needs --plan or --colors: only planned heaps have a size")
-    _refuse_options(plan_path, colors_path, geometry_path, unverified, threads)
-    if strict and spill_bytes:
-        raise click.UsageError("--strict has no spill heap: leave out --spill")
+    given = {
+        "--plan": plan_path,
+        "--colors": colors_path,
+        "--geometry": geometry_path,
+        "--unverified": unverified,
+        "--thread": threads,
+        "--strict": strict,
+        "--spill": spill_bytes,
+        "--lock": lock,
+    }
+    refuse_combinations(given, EXCLUDED, NEEDED)
     with _own_status():
         plan, plan_hash = _plan_of(plan_path) if plan_path is not None else (None, None)
         colors = None
@@ -196,29 +217,6 @@ def _write(document: dict[str, Any], path: Path, force: bool, inputs: list[Path]
         partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
-def _refuse_options(
-    plan_path: Path | None,
-    colors_path: Path | None,
-    geometry_path: Path | None,
-    is_unverified: bool,
-    threads: tuple[str, ...],
-) -> None:
-    """Raise UsageError for options that do not go together."""
-    given = (("--geometry", geometry_path), ("--unverified", is_unverified), ("--thread", threads))
-    for name, is_given in given:
-        if is_given and colors_path is None:
-            raise click.UsageError(f"{name} needs --colors")
-    if colors_path is None:
-        return
-    if plan_path is not None:
-        raise click.UsageError("--colors and --plan exclude each other: a task has its own heap")
-    if (geometry_path is not None) == is_unverified:
-        raise click.UsageError(
-            "--colors needs either --geometry FILE, this machine's TLBs (tau tlb discover -o FILE),"
-            " or --unverified"
-        )
-
-
 def _thread_of(text: str) -> tuple[int, str]:
     """The number and the task of a --thread."""
     number, _, name = text.partition("=")
@@ -249,7 +247,8 @@ def _refuse_locking(how: How) -> None:
     """Raise TauError if a limit on locked memory, or the cgroup's on memory, is below the heap."""
     if not how.is_locked or how.plan is None:
         return
-    wanted_bytes = how.plan.heap_bytes + (launch.spill_bytes(how) or 0)
+    spill_bytes = launch.spill_bytes(how) or 0
+    wanted_bytes = how.plan.heap_bytes + spill_bytes
     locked, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     is_limited = locked != resource.RLIM_INFINITY and os.geteuid() != 0
     for limit, name, step in (
@@ -258,8 +257,8 @@ def _refuse_locking(how: How) -> None:
     ):
         if limit is not None and wanted_bytes > limit:
             raise TauError(
-                f"--lock needs {wanted_bytes:,} bytes of locked memory and more for code and"
-                f" stacks; {name} is {limit:,}",
+                f"--lock needs {wanted_bytes:,} bytes of locked memory, {spill_bytes:,} of them for"
+                f" the spill heap (--spill), and more for code and stacks; {name} is {limit:,}",
                 step,
                 EXIT_CANNOT_RUN_SO,
             )

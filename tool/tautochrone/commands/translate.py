@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tautochrone.commands.options import FORCE, JSON, PATH
 from tautochrone.console import output
 from tautochrone.errors import EXIT_FAILED, EXIT_USAGE, TauError
 from tautochrone.files import output_file
@@ -21,17 +22,17 @@ SITES_SHOWN = 3
 
 
 @click.command()
-@click.argument("recording", type=click.Path(path_type=Path))
+@click.argument("recording", type=PATH)
 @click.option(
     *("--from", "host"),
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     metavar="HOST_ELF",
     help="The recorded program, compiled with -g.",
 )
 @click.option(
     *("--to", "target"),
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     metavar="TARGET_ELF",
     help="The same program for the target, compiled with -g.",
@@ -66,8 +67,8 @@ SITES_SHOWN = 3
     help="Translate a size by types even if a call site that asks for it also asks for others, as"
     " a wrapper of malloc does (default: ask for it).",
 )
-@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@FORCE
+@JSON
 def command(
     recording: Path,
     host: Path,
@@ -80,7 +81,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Translate the sizes of RECORDING, made on this machine, to those of a target.
+    """Translate the sizes of RECORDING, made on this machine, into a target's.
 
     \b
     tau translate program.tau --from ./program --to program.elf -o target.tau
@@ -213,7 +214,7 @@ def _options(one: Size) -> list[str]:
 
 
 def _print(out: Path, told: Translation) -> None:
-    """Print what was translated."""
+    """Print how many sizes were translated, and how."""
     from tautochrone.translate.making import BY_OPTION, BY_TYPES, KEPT
 
     tell = output.note if output_file.is_stdout(out) else print

@@ -10,6 +10,7 @@ import click
 
 from tautochrone import unseen
 from tautochrone.code.build import TARGETS
+from tautochrone.commands.options import FILE, JSON, PATH, SKIP_MISUSE
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.files import output_file
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
     from tautochrone.verify.recordings import Done
     from tautochrone.replay.opened import OpenTrace
 
-PATH = click.Path(dir_okay=False, path_type=Path)
-TRACES = click.Path(path_type=Path)
-
 
 @click.command()
-@click.argument("plan_path", metavar="PLAN", type=PATH)
-@click.argument("traces", type=TRACES, nargs=-1)
+@click.argument("plan_path", metavar="PLAN", type=FILE)
+@click.argument("traces", type=PATH, nargs=-1)
 @click.option(
     "--target",
     "targets",
@@ -37,16 +35,12 @@ TRACES = click.Path(path_type=Path)
 @click.option(
     "--elf",
     "firmware",
-    type=PATH,
+    type=FILE,
     help="Linked program of yours whose malloc, free, … are called (default: the heap is compiled"
     " from the plan's header and the core).",
 )
-@click.option(
-    "--skip-misuse",
-    is_flag=True,
-    help="Leave out frees that name no live object (default: refuse such a trace).",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@SKIP_MISUSE
+@JSON
 def command(
     plan_path: Path,
     traces: tuple[Path, ...],
@@ -70,7 +64,7 @@ def command(
 
     If no request is refused and no call takes more instructions than the header's bound, the plan
     gets a certificate: the section [verified]. `tau check` compares it with the installed core and
-    compilers. The result says what was not looked at.
+    compilers. The result lists everything that was not looked at.
 
     Exit status: 0 verified; 3 a request was refused, or a call exceeded its bound.
     """
@@ -142,9 +136,7 @@ def _on_targets(
     return done
 
 
-def _on_firmware(
-    plan: Plan, traces: list[OpenTrace], path: Path, skip_misuse: bool
-) -> list[Done]:
+def _on_firmware(plan: Plan, traces: list[OpenTrace], path: Path, skip_misuse: bool) -> list[Done]:
     from tautochrone.verify.firmware import open_firmware
 
     firmware = open_firmware(path, plan)
@@ -192,6 +184,7 @@ def _result(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> dict[s
 
 def _print(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> None:
     from tautochrone.plan.build import build_of
+    from tautochrone.verify.recordings import bounds_of
 
     print(f"{plan_path}: a heap of {plan.heap_bytes:,} bytes, {build_of(plan).told()}")
     for each in done:
@@ -203,8 +196,13 @@ def _print(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> None:
         print(
             f"{where}, {run.trace}: {run.calls:,} calls, {refused}; stack {run.stack_bytes:,} bytes"
         )
+        stated = bounds_of(plan, run.target) if run.firmware else {}
         for call in each.calls:
             bound = "no bound" if call.bound is None else f"bound {call.bound:,}"
+            if call.operation in stated:
+                bound += (
+                    f" as linked; the header's, of the core alone, is {stated[call.operation]:,}"
+                )
             over = "  OVER" if call.over > 0 else ""
             print(f"  {call.operation:<14} {call.instructions_max:>8,} instructions, {bound}{over}")
     print(unseen.told(unseen.VERIFICATION))

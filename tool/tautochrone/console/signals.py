@@ -1,7 +1,5 @@
 """Turns signals that end the command into exceptions, so that it cleans up first."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import threading

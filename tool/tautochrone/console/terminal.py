@@ -4,8 +4,6 @@ All output passes through Screen.write, which escapes control characters, as in 
 and progress bars send control sequences to the terminal.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -19,7 +19,7 @@ DEFLATE_RATIO_MAX = 1032
 
 
 def _unsound() -> tuple[type[Exception], ...]:
-    """What pyelftools raises when a file does not mean what it says."""
+    """The exceptions that pyelftools raises for a file that contradicts itself."""
     from elftools.common.exceptions import DWARFError, ELFError
     from elftools.construct.core import ConstructError
 

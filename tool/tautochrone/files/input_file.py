@@ -4,8 +4,6 @@ Commands read an input more than once and to its end. A pipe cannot be read agai
 have no end.
 """
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 
@@ -15,8 +13,8 @@ KINDS = {
     stat.S_IFDIR: ("folder", "name one of the files in it"),
     stat.S_IFIFO: ("pipe", "write it to a file first, and name that file"),
     stat.S_IFSOCK: ("socket", "write it to a file first, and name that file"),
-    stat.S_IFCHR: ("device", "copy what is to be read to a file, and name that file"),
-    stat.S_IFBLK: ("device", "copy what is to be read to a file, and name that file"),
+    stat.S_IFCHR: ("device", "copy the data to a file, and name that file"),
+    stat.S_IFBLK: ("device", "copy the data to a file, and name that file"),
 }
 
 

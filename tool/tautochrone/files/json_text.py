@@ -1,7 +1,5 @@
 """Reads JSON that others wrote, and refuses values that cannot be printed as JSON again."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -13,8 +13,6 @@ The kind of path decides how it is written:
   a reader that may never come.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

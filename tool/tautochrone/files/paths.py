@@ -1,7 +1,5 @@
 """Paths on the command line."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

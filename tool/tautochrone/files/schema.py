@@ -4,8 +4,6 @@ A message names the file, the line if lines are known, and the key. This module 
 a key means. facts/plan.toml says how a schema is written.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -127,7 +125,7 @@ class Reader:
         return value
 
     def _be_list(self, place: str, value: Any, most: int) -> None:
-        """Fail if and only if `value` is no list, or has more than `most` items."""
+        """Fail if and only if `value` is not a list, or has more than `most` items."""
         if not isinstance(value, list):
             wrong = "missing" if value is None else "not a list"
             raise self.fail(f"{place} is {wrong}", place=place)

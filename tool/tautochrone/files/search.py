@@ -1,7 +1,5 @@
 """Finds the files of a pattern like tasks/*.c or **/*.c, and gives up where it would take long."""
 
-from __future__ import annotations
-
 import glob
 import os
 from collections.abc import Iterator, Sequence

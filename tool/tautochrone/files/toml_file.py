@@ -1,7 +1,5 @@
 """Reads a TOML file of limited size, with the line of each place for messages."""
 
-from __future__ import annotations
-
 import codecs
 import tomllib
 from pathlib import Path

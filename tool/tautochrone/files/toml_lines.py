@@ -4,8 +4,6 @@ The standard library's parser does not tell lines. This scan follows headers and
 the parser has accepted. A value inside an array or an inline table has the line of its key.
 """
 
-from __future__ import annotations
-
 import re
 
 HEADER = re.compile(r"(\[\[?)\s*([\w.\s\"-]+?)\s*\]\]?\s*(#.*)?")

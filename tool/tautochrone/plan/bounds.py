@@ -171,8 +171,13 @@ def of_run(value: Bounds | None) -> dict[str, int]:
 def _told_of_run(bounds: Mapping[str, int]) -> list[str]:
     if not bounds:
         return []
-    said = (f"{name.replace('_', ' ')} {bound:,}" for name, bound in bounds.items())
-    return [f"instructions of a call under `tau run`, at most: {', '.join(said)}"]
+    ways = {"": [], "_alone": []}
+    for name, bound in bounds.items():
+        verb, alone, _ = name.partition("_alone")
+        ways[alone].append(f"{verb} {bound:,}")
+    names = {"": "with several threads", "_alone": "with one"}
+    said = "; ".join(f"{', '.join(rows)} {names[way]}" for way, rows in ways.items() if rows)
+    return [f"instructions of a call under `tau run`, at most: {said}"]
 
 
 def header(value: Bounds) -> list[str]:

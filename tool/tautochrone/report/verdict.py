@@ -16,8 +16,11 @@ def verdict(
     entries: Sequence[Entry],
     plan_heap_bytes: int | None,
     margin: float = 0.0,
+    plan_peaks: Sequence[int] = (),
 ) -> str:
     """Return the sentence on heaps. `plan_heap_bytes` includes the plan's `margin`, a fraction.
+
+    `plan_peaks` are the peaks of the recordings that the plan is made from.
 
     The sentence states the plan's heap. Other systems are compared with the smallest heap in which
     the plan holds the recording, because theirs are the smallest as well. Only systems that
@@ -45,6 +48,9 @@ def verdict(
     sentence += f" ({heap:,} bytes{included})"
     if peak_live_bytes == 0:
         sentence += ", though it never holds a byte"
+    elif planned and len(plan_peaks) > 1:
+        above = percent(heap / max(plan_peaks) - 1)
+        sentence += f", {above} above the highest peak of its {len(plan_peaks)} recordings"
     else:
         sentence += f", {percent(heap / peak_live_bytes - 1)} above what it holds at its peak"
     if heap != ours:

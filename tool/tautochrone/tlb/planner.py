@@ -35,6 +35,9 @@ RANGES_MAX = 4  # of as many shares, tried for one principal
 OWNERS_MAX = 3  # named in a refusal
 STEP = 8  # numbers of shares that are tried grow by this part of themselves
 
+USUAL_STEP = "give it less memory, plan fewer tasks, or take another geometry"
+ISOLATED_STEP = '; with mode = "isolated" it may miss'
+
 
 @dataclass(frozen=True)
 class Misfit:
@@ -146,9 +149,14 @@ def _planned(tasks: TaskSet, geometry: Geometry, demands: Sequence[Demand]) -> P
     return Planned(
         Partition(geometry, tasks.window.word_bytes, principals),
         tuple(
-            Misfit(name, misfits[name].cause, misfits[name].next_step)
-            for name in names
-            if name in misfits
+            Misfit(
+                each.name,
+                misfits[each.name].cause,
+                misfits[each.name].next_step
+                or USUAL_STEP + ISOLATED_STEP * (each.mode != ISOLATED),
+            )
+            for each in demands
+            if each.name in misfits
         ),
         plan.shares.count,
         plan.owners.count(None),

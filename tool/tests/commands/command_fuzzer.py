@@ -4,10 +4,8 @@
 
 prints every finding with the words that lead to it, and exits 1 if there is one. A finding is a
 traceback, the message of an unforeseen fault, a signal, too much processor time, a raw control
-character among what is printed, an exit status that nothing states, or a failure without a message.
+character in the output, an exit status that nothing states, or a failure without a message.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -33,7 +31,7 @@ STATUSES = {0, 1, 2, 3, 125, 126, 127}
 FAULT_MARKS = ("Traceback", "has a bug: ", "Exception ignored", "WARNING:", "ERROR:")
 RAW_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
 FILE = "{file}"
-# By whose names `tau import` tells what they are.
+# `tau import` recognizes them by their names.
 NAMES = {"packed csv": "mutant.csv.gz", "fragment": "worn.lds"}
 KERNEL_INPUTS = "--threshold 0.9 --frames 4 -o out.toml --force"
 # What each kind of file is given to.
@@ -141,7 +139,7 @@ HOSTILE_WORDS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one run ended, and what it printed."""
+    """How one run ended, and its output."""
 
     code: int
     stdout: bytes
@@ -220,7 +218,7 @@ class Fuzzer:
         (folder / "mutant.lds").write_bytes(self.samples["fragment"])
 
     def findings(self, count: int, kinds: tuple[str, ...] = (*COMMANDS, "words")) -> list[str]:
-        """Run as many mutants; returns what was found. Each finding's file stays in the folder.
+        """Run as many mutants; return the findings. Each finding's file stays in the folder.
 
         A child runs BATCH mutants. If one ends it, the next child goes on behind that one.
         """
@@ -248,7 +246,7 @@ class Fuzzer:
         return found
 
     def _batch(self, numbers: range, kinds: tuple[str, ...]) -> None:
-        """Run mutants in this process; the log tells what was found and which one runs."""
+        """Run mutants in this process; the log names the findings and the running one."""
         os.chdir(self.folder)
         found: list[str] = []
         weights = [WEIGHTS.get(kind, 1.0) for kind in kinds]

@@ -1,7 +1,5 @@
 """Sound files of every kind that the command reads, and what damages them."""
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import gzip

@@ -1,7 +1,5 @@
 """Sound files of kernels, tasks and systems of applications, and what damages them."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import random

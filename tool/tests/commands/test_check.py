@@ -1,7 +1,5 @@
 """`tau check`: sound files pass; each kind of damage is found and placed; plans go to plan.py."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -155,7 +153,7 @@ def test_misuse_of_a_program_is_no_problem_of_its_trace(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [str(path)], standalone_mode=False)
     assert result.return_value == 0
     assert "no problems; the program misused its heap, see above" in result.stdout
-    # A firmware's recorder may have missed what was at that address in between.
+    # A firmware's recorder may have missed another object at that address in between.
     with TraceWriter(path, {"recorder": "target"}) as writer:
         writer.append(op=[0, 4, 4], slot=[0, 0, 0], size_bytes=[24, 0, 0], flags=flags,
                       site=[0, 0, 0], time_ns=[0, 1, 2])  # fmt: skip

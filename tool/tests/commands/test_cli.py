@@ -3,9 +3,8 @@
 Method: the command runs in a process of its own, as a user calls it.
 """
 
-from __future__ import annotations
-
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import click
 import numpy as np
 import pytest
 
+from tautochrone import cli
 from tautochrone.cli import verbs
 from tautochrone.commands import tlb
 from tautochrone.console import output
@@ -100,7 +100,22 @@ def test_no_number_is_nan() -> None:
 
 @pytest.mark.parametrize("words", [("nonsense",), ("info",), ("--color", "sometimes", "info")])
 def test_wrong_usage_exits_2(words: tuple[str, ...]) -> None:
-    assert run(*words).returncode == 2
+    done = run(*words)
+    said = r"tau: .*\n  next: `tau.* --help` .*\n"
+    assert done.returncode == 2 and re.fullmatch(said, done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("tlb",)])
+def test_a_command_without_a_verb_shows_its_help(words: tuple[str, ...]) -> None:
+    done = run(*words)
+    assert done.returncode == 2 and done.stderr.startswith(" ".join(("Usage: tau", *words)))
+    assert "\nCommands:\n" in done.stderr
+
+
+def test_a_source_tree_that_is_not_built_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli._explain(ModuleNotFoundError("no module", name="tautochrone.targets"))
+    said = capsys.readouterr().err
+    assert code == 1 and "tautochrone/targets is missing" in said and "next: `make" in said
 
 
 def test_colors_follow_the_option_then_the_environment(missing: Path) -> None:

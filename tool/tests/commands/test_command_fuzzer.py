@@ -4,8 +4,6 @@ Method: mutants of every kind of file are given to every command (command_fuzzer
 That the fuzzer bites is shown by faults that are planted into the command.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import os

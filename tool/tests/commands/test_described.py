@@ -1,8 +1,6 @@
 """`tau check` and `tau info` of the files that users write for `tau tlb` and `tau compose`, and of
 plans of TLB sets: what each is, and what its command would refuse, with the line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

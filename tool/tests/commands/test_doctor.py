@@ -1,9 +1,7 @@
-"""`tau doctor` tells what works and what to do, and its exit status says if the main job works.
+"""`tau doctor` lists working and missing parts; its exit status says if the main job works.
 
 Method: the machine is made poorer through PATH and through a failing step.
 """
-
-from __future__ import annotations
 
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`tau info`: its JSON against the model, its text, and that it reads the footer only."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path
@@ -72,6 +70,8 @@ def test_text_tells_who_how_much_and_what_next(tmp_path: Path) -> None:
                  f"next: tau check {tmp_path / 'a.tau'}"):  # fmt: skip
         assert part in text, part
     assert "recovered" not in text
+    sizes = len(json.loads(run(tmp_path / "a.tau", "--json"))["sizes"])
+    assert sizes > 10 and f"… {sizes - 10} more; --json has all" in text
 
 
 def test_a_recording_of_accesses_tells_them_and_its_clock(tmp_path: Path) -> None:

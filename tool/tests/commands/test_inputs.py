@@ -1,23 +1,21 @@
-"""What commands say of an input that is no file: nothing is opened that may never end.
+"""Commands refuse an input that is not a file: nothing is opened that may never end.
 
 Method: each command that reads a file is given a pipe, a device without an end, a folder and a link
 to each; it must refuse it, with its name and kind, at once. A command that opened it would hang.
 """
 
-from __future__ import annotations
-
 import os
 import stat
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from testing import command
 from testing.random_trace import FREE, MALLOC, write_events
 
-TIMEOUT_S = 300
 ADDRESS_BYTES_MAX = 4 << 30
+tau = partial(command.tau, address_bytes_max=ADDRESS_BYTES_MAX)
 COMMANDS = {
     "check": ("check", "IN"),
     "import": ("import", "IN", "-o", "out.tau"),
@@ -38,7 +36,7 @@ NEXT_STEP = {"pipe": "write it to a file first", "device": "to a file", "folder"
 
 @pytest.fixture(params=NEXT_STEP)
 def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Make what is no file, `in`, and a link to it; beside them a trace."""
+    """Make `in`, which is not a file, and a link to it; next to them a trace."""
     monkeypatch.chdir(tmp_path)
     write_events(tmp_path / "t.tau", [(MALLOC, 0, 100, 0), (FREE, 0, 0, 0)])
     if request.param == "pipe":
@@ -53,17 +51,6 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
             pytest.skip("only root can make devices")
     os.symlink("in", "link")
     return str(request.param)
-
-
-def tau(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command with bounded memory and time."""
-    limits = (
-        "import resource, sys; from tautochrone.cli import main;"
-        f"resource.setrlimit(resource.RLIMIT_AS, ({ADDRESS_BYTES_MAX}, {ADDRESS_BYTES_MAX}));"
-        "main()"
-    )
-    command = [sys.executable, "-c", limits, *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -5,8 +5,6 @@ library, or a process that the command starts. A read lies between two opens, so
 does not merge their reports.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import struct

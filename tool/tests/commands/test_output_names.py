@@ -3,8 +3,6 @@
 Method: each output option of each command is given names that name no file.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -2,10 +2,8 @@
 
 Method: each command that writes a file is given a device, a pipe, links, its own input, a file that
 exists, a disk that fills up; then the file system is looked at. Commands run in this process, as
-they would from the command line, unless their stdout or their end is what is looked at.
+they would from the command line, unless the test is about their stdout or their end.
 """
-
-from __future__ import annotations
 
 import contextlib
 import os
@@ -34,7 +32,7 @@ TAU = [sys.executable, "-m", "tautochrone"]
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended, and what it said of its failure."""
+    """How a command ended, and its message if it failed."""
 
     status: int
     said: str = ""
@@ -208,7 +206,7 @@ def test_two_outputs_are_two_files(inputs: Path) -> None:
 
 @every_command
 def test_what_exists_is_replaced_with_force_only(name: str, tmp_path: Path) -> None:
-    """Also what the command itself wrote. The mode of what is replaced stays."""
+    """Also the command's own earlier output. The mode of a replaced file stays."""
     out = tmp_path / "out"
     for content in (b"precious", b""):
         out.write_bytes(content)
@@ -264,7 +262,7 @@ def test_a_missing_folder_is_told_before_the_work() -> None:
 
 
 def test_a_long_name_is_no_obstacle(inputs: Path) -> None:
-    """255 bytes, the most that a name can have: the file beside it has a name too."""
+    """255 bytes, the most that a name can have: the temporary file next to it has a name too."""
     for name in ("x" * 255, "é" * 127):
         assert write("plan", name) == Done(0)
         assert load_plan(inputs / name).heap_bytes > 0

@@ -1,9 +1,7 @@
-"""A plan, its header, a report and each command that verifies say what they did not look at.
+"""Plans, headers, reports and verifications list everything that they did not look at.
 
-Method: the commands run on a made recording, and what they print and write is searched.
+Method: the commands run on a made recording, and their outputs are searched.
 """
-
-from __future__ import annotations
 
 import json
 from pathlib import Path

@@ -4,8 +4,6 @@ Method: the command runs in a process of its own, with its streams closed, broke
 would hand them over, and on a terminal of its own.
 """
 
-from __future__ import annotations
-
 import os
 import pty
 import shlex

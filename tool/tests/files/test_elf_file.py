@@ -4,8 +4,6 @@ Method: the tables of a made kernel are damaged, one header by hand and many fro
 functions and symbols are read.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import random

@@ -3,8 +3,6 @@
 Method: what commands cannot be made to do at a certain moment is done to the function itself.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import resource
@@ -25,7 +23,7 @@ TIMEOUT_S = 300
 
 
 def test_two_writers_have_two_files_and_the_first_stays(tmp_path: Path) -> None:
-    """Neither sees the other's half, and the second is told."""
+    """Neither sees the other's half, and the second gets a message."""
     out = tmp_path / "out"
     with pytest.raises(output_file.OutputExists), output_file.written(out) as second:
         with output_file.written(out) as first:
@@ -57,9 +55,7 @@ def test_a_name_that_was_taken_meanwhile_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit])
-def test_a_block_that_fails_leaves_nothing(
-    failure: type[BaseException], tmp_path: Path
-) -> None:
+def test_a_block_that_fails_leaves_nothing(failure: type[BaseException], tmp_path: Path) -> None:
     with pytest.raises(failure), output_file.written(tmp_path / "out") as partial:
         partial.write_text("half")
         raise failure
@@ -71,9 +67,10 @@ def test_messages_name_the_output_and_not_the_partial_file(tmp_path: Path) -> No
     with pytest.raises(TauError) as caught, output_file.written(out) as partial:
         raise TauError(f"{partial}: broken")
     assert caught.value.message == f"{out}: broken"
-    with pytest.raises(TauError, match=f"^{out}: Is a directory"), output_file.written(
-        out
-    ) as partial:
+    with (
+        pytest.raises(TauError, match=f"^{out}: Is a directory"),
+        output_file.written(out) as partial,
+    ):
         raise IsADirectoryError(21, "Is a directory", str(partial))
     with pytest.raises(FileNotFoundError), output_file.written(out):
         (tmp_path / "another").read_text()
@@ -98,7 +95,7 @@ def sleeper(out: Path, seconds: float, *before: str) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_signal_ends_the_process_and_its_file(number: signal.Signals, tmp_path: Path) -> None:
-    """Only what cannot be caught leaves the file, whose name says what it is."""
+    """Only an end that cannot be caught leaves the file; its name says why it is there."""
     with sleeper(tmp_path / "out.tau", TIMEOUT_S) as process:
         assert process.stdout is not None
         name = process.stdout.readline().strip()

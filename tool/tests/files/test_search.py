@@ -3,8 +3,6 @@
 Method: a small tree with hidden files is searched by both; links to itself make it endless.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""A byte order mark in front of our TOML files: accepted if it is that of UTF-8, else named."""
-
-from __future__ import annotations
+"""A byte order mark in front of our TOML files: accepted if it is UTF-8's, else named."""
 
 import codecs
 from collections.abc import Callable

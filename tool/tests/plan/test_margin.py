@@ -109,7 +109,7 @@ def test_the_command_says_what_runs_need_and_writes_it(tmp_path: Path) -> None:
         result["spread"]["spread_bytes"] / needs["most_bytes"], abs=1e-6
     )
     told = tau("plan", folder).stdout
-    assert "single runs need" in told and "left out in turn" in told
+    assert "each run alone needs" in told and "left out in turn" in told
     assert "3 recordings advise a margin of" in told
     assert tau("plan", folder, "--margin", "0%").stdout.count("of which margin") == 0
 

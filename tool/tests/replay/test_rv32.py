@@ -207,6 +207,7 @@ def test_the_bound_knows_the_instructions_of_zbb() -> None:
         done = machine.call("zbb_step", 5, 7)
     assert bound_instructions(image.elf, "zbb_step") == done.instructions
     assert is_zbb(0x60051513) and is_zbb(0x40B57533)  # clz a0, a0; andn a0, a0, a1
+    assert is_zbb(0x6015151B)  # ctzw a0, a0
     assert not is_zbb(0x00B57533) and not is_zbb(0x40B50533)  # and; sub
 
 

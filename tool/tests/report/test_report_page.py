@@ -156,6 +156,8 @@ def test_verdict_says_how_much_and_against_what() -> None:
         " included), 11 % above what it holds at its peak. The smallest that holds this recording"
         " is 1,500 bytes: 25 % less than plain TLSF and 50 % less than glibc."
     )
+    of_three = verdict(1480, entries(), 1650, 0.1, [1480, 1500, 1400])
+    assert "included), 10 % above the highest peak of its 3 recordings. The smallest" in of_three
     assert "margin" not in verdict(1480, entries()[:1], 1650, 0.1), "the plan was not replayed"
     worse = [replace(entries()[1], footprint_bytes=2100), entries()[0]]
     assert "5.0 % more than plain TLSF" in verdict(1480, worse, None)

@@ -1,7 +1,5 @@
 """`tau info`: what a trace holds, from its footer alone, and what files of other kinds hold."""
 
-from __future__ import annotations
-
 import datetime
 import shlex
 from dataclasses import asdict
@@ -13,6 +11,7 @@ import click
 from tautochrone.coldcode.recording import is_code_recording, load
 from tautochrone.commands.info import code as info_code
 from tautochrone.commands.info import tlb as info_tlb
+from tautochrone.commands.options import JSON, PATH
 from tautochrone.console import output
 from tautochrone.console.terminal import in_one_line
 from tautochrone.declarations import Struct
@@ -30,8 +29,8 @@ SIZES_SHOWN = 10
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@click.argument("trace", type=PATH)
+@JSON
 def command(trace: Path, as_json: bool) -> None:
     """Print what TRACE holds: program, duration, live bytes, sizes and misuse.
 
@@ -60,7 +59,7 @@ def command(trace: Path, as_json: bool) -> None:
 
 
 def _print_other(path: Path, as_json: bool) -> bool:
-    """Print what a file holds that is no trace, and return whether it is of a kind that has it."""
+    """Print the contents of another kind of file than a trace; return whether it is a known one."""
     if is_code_recording(path):
         code = info_code.result_of(load(path))
         output.emit(as_json, "info", code, lambda: info_code.print_result(code))
@@ -200,7 +199,7 @@ def _abi(header: dict[str, Any]) -> str:
 
 
 def _print_translated(header: dict[str, Any]) -> None:
-    """Print that the sizes were computed from those of another ABI [TRACE-48]."""
+    """Print that the sizes were computed from another ABI's [TRACE-48]."""
     said = header.get("translated")
     if not isinstance(said, dict):
         return
@@ -247,7 +246,8 @@ def _started(header: dict[str, Any]) -> str | None:
 
 def _print_sizes(sizes: list[dict[str, int]], totals: Struct) -> None:
     """Print the sizes that hold the most bytes, each at its own peak."""
-    top = sorted(sizes, key=lambda size: -size["size_bytes"] * size["peak_live"])[:SIZES_SHOWN]
+    by_bytes = sorted(sizes, key=lambda size: -size["size_bytes"] * size["peak_live"])
+    top, others = by_bytes[:SIZES_SHOWN], len(by_bytes) - SIZES_SHOWN
     if not top:
         return
     rounded = (
@@ -262,10 +262,12 @@ def _print_sizes(sizes: list[dict[str, int]], totals: Struct) -> None:
             f"             {size['size_bytes']:>20,} {size['allocations']:>14,}"
             f" {size['peak_live']:>12,}"
         )
+    if others > 0:
+        print(f"             … {others:,} more; --json has all")
 
 
 def _print_misuse(totals: Struct, header: dict[str, Any]) -> None:
-    """Print frees of objects that are not alive, and of those of the parent process."""
+    """Print frees of objects that are not alive, and of the parent process's objects."""
     unseen, first = unseen_frees(header, totals)
     if unseen:
         print(f"             the first is event {first:,}")

@@ -1,7 +1,5 @@
 """What `tau info` prints of a code recording."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

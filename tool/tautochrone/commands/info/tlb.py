@@ -1,7 +1,5 @@
 """What `tau info` prints of tasks, geometries and plans of TLB sets."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

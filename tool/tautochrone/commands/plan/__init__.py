@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tautochrone.commands.options import FORCE, JSON, PATH, SKIP_MISUSE
 from tautochrone.commands.replay_options import SizeBytes
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
@@ -22,8 +23,8 @@ from tautochrone.trace.folder import traces_in
 if TYPE_CHECKING:
     from tautochrone.plan.making import Made, Wanted
 
-PATH = click.Path(path_type=Path)
 MARGIN_CHARACTERS_MAX = 40
+
 
 class Margin(click.ParamType):
     """A margin, as `10%` or `0.1`. A whole number without % is ambiguous, so it is refused."""
@@ -84,7 +85,7 @@ class Margin(click.ParamType):
     "--layout",
     type=click.Choice(LAYOUTS),
     help="Word size whose headers and alignments the plan uses: a 32-bit target's, or the host's"
-    " (default: that of the recordings' ABI; 32 if they name none).",
+    " (default: the layout of the recordings' ABI; 32 if they name none).",
 )
 @click.option(
     "--build",
@@ -113,18 +114,14 @@ class Margin(click.ParamType):
     type=OutputPath(),
     help="C header to write the plan to as well (default: none).",
 )
-@click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
+@FORCE
 @click.option(
     "--limit",
     "limit_bytes",
     type=SizeBytes(),
     help="Largest heap in bytes; exit with 3 if the plan needs more (default: no limit).",
 )
-@click.option(
-    "--skip-misuse",
-    is_flag=True,
-    help="Leave out frees that name no live object (default: refuse such a trace).",
-)
+@SKIP_MISUSE
 @click.option(
     "--fixed-input",
     "is_input_fixed",
@@ -132,23 +129,16 @@ class Margin(click.ParamType):
     help="Judge plans by these recordings alone, as the program has no other inputs (default: also"
     " judge them by shorter runs).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@JSON
 def command(
     traces: tuple[Path, ...],
     plan_path: Path | None,
-    planner: str,
-    classes_max: int,
-    margin: float | None,
-    layout: str | None,
     build_path: Path | None,
-    pools: str,
-    is_as_recorded: bool,
     header_path: Path | None,
     force: bool,
     limit_bytes: int | None,
-    skip_misuse: bool,
-    is_input_fixed: bool,
     as_json: bool,
+    **wanted: Any,
 ) -> int:
     """Find pools and a heap size that hold all of TRACES.
 
@@ -178,28 +168,25 @@ def command(
     for index, path in enumerate(outputs):
         output_file.check(path, force, [*traces, *outputs[:index]], as_json)
     from tautochrone.code.build import Build, load
-    from tautochrone.commands.plan import told
+    from tautochrone.commands.plan import printing
     from tautochrone.plan.making import Wanted
 
     build = load(build_path) if build_path else Build()
-    wanted = Wanted(
-        *(planner, classes_max, margin, layout, skip_misuse, is_input_fixed, pools),
-        *(is_as_recorded, build),
-    )
-    made = _made_and_saved(traces, wanted, plan_path, header_path, force)
+    how = Wanted(**wanted, build=build)
+    made = _made_and_saved(traces, how, plan_path, header_path, force)
     if not any(map(output_file.is_stdout, outputs)):
         output.emit(
             as_json,
             "plan",
-            told.result_of(made, limit_bytes),
-            lambda: told.show(made, traces, plan_path, header_path),
+            printing.result_of(made, limit_bytes),
+            lambda: printing.show(made, traces, plan_path, header_path),
         )
     for path, ending in zip(traces, made.endings, strict=True):
         note_ending(path, ending)
     if limit_bytes is not None and made.plan.heap_bytes > limit_bytes:
         raise TauError(
             f"the heap needs {made.plan.heap_bytes:,} bytes, the limit is {limit_bytes:,}",
-            "raise the limit, or see in `tau report` what is live at the peak",
+            "raise the limit, or see in `tau report` which sizes are live at the peak",
             EXIT_LIMIT_EXCEEDED,
         )
     return EXIT_DONE
@@ -213,7 +200,7 @@ def _made_and_saved(
     force: bool,
 ) -> Made:
     """Make the plan, and write its file and its header."""
-    from tautochrone.commands.plan import told
+    from tautochrone.commands.plan import printing
     from tautochrone.plan.file import save_plan
     from tautochrone.plan.header import save_header
     from tautochrone.plan.making import make_plan, with_sections
@@ -225,11 +212,11 @@ def _made_and_saved(
     bar.close()
     if header_path is not None:
         refuse_header(made.plan)
-    told.note_search(made)
+    printing.note_search(made)
     made = with_sections(made, wanted.skip_misuse, output.note)
     made_by = _made_by(traces, wanted, made.plan.layout)
     if plan_path is not None:
-        save_plan(made.plan, plan_path, made_by, told.notes(made), force)
+        save_plan(made.plan, plan_path, made_by, printing.notes(made), force)
     if header_path is not None:
         save_header(made.plan, header_path, made_by, force)
     return made

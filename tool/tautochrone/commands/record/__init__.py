@@ -1,4 +1,4 @@
-"""`tau record`: runs a program and records what it allocates and frees."""
+"""`tau record`: runs a program and records each allocation and each free."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from tautochrone import __version__
+from tautochrone.commands.options import FORCE
 from tautochrone.commands.record import runs as record_runs
 from tautochrone.console import output, terminal
 from tautochrone.declarations import Struct
@@ -78,7 +79,7 @@ class Trace:
     show_default=True,
     help="Record the command N times, to FOLDER/1.tau … N.tau.",
 )
-@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
+@FORCE
 @click.option(
     "--raw",
     is_flag=True,
@@ -140,7 +141,7 @@ def command(
     as_json: bool,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run PROGRAM and record what it allocates and frees.
+    """Run PROGRAM and record each allocation and each free.
 
     \b
     tau record -- ./program --its arguments
@@ -150,7 +151,7 @@ def command(
 
     Each process gets a trace. With -o, the process with the most events gets that name; the traces
     of the others are written to the same folder, named after program and pid. With --runs, these
-    are in FOLDER/children, and the exit status is that of the first run that failed. Each run reads
+    are in FOLDER/children, and the exit status comes from the first run that failed. Each run reads
     stdin from the start, which must not be a pipe. Ctrl-C ends all runs.
     """
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
@@ -172,9 +173,7 @@ def command(
     to_stderr = as_json or (out is not None and output_file.is_stdout(out))
     if accesses is not None:
         is_full = accesses == "full"
-        how = access_record.How(
-            variables, children, is_full, max_events, raw, as_json, to_stderr
-        )
+        how = access_record.How(variables, children, is_full, max_events, raw, as_json, to_stderr)
         return access_record.record(words, out, force, how)
     emulated = None if machine is None else emulation.prepare(machine, *programs)
     _announce(words[0], variables, children)
@@ -460,7 +459,7 @@ def _summarize(traces: list[Trace], ended: launch.Ended) -> None:
         size = recordings.bytes_text(first.size_bytes)
         output.note(f"tau: raw recording of {who}: {first.path}, {size}")
         for other in traces[1:]:
-            output.note(f"tau: beside it: {other.path}")
+            output.note(f"tau: also written: {other.path}")
         output.note(f"  next: tau import {first.path} -o {first.path.with_suffix('.tau')}")
         return
     threads = output.count(merged.threads, "thread")

@@ -4,8 +4,6 @@ FOLDER/1.tau to FOLDER/N.tau are the processes with the most events, one of each
 other processes are in FOLDER/children. Runs that did not end by themselves leave no trace.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
@@ -190,7 +188,7 @@ def _names(done: dict[int, One]) -> str:
 
 
 def _report_different(done: dict[int, One], verb: str, fact: Callable[[One], str]) -> None:
-    """Name the runs in which a fact is not that of most runs."""
+    """Name the runs in which a fact differs from most runs."""
     facts = {number: fact(one) for number, one in done.items()}
     usual, count = Counter(facts.values()).most_common(1)[0]
     for number, found in facts.items():

@@ -29,10 +29,10 @@ GROWTH = 16  # a heap that is too small for its recordings grows by this part of
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a principal has no place with these sets, and what its user can do."""
+    """Why a principal has no place with these sets, and what its user can do, if not the usual."""
 
     cause: str
-    next_step: str = "give it less memory, fewer tasks, another geometry, or mode isolated"
+    next_step: str = ""
 
 
 @dataclass(frozen=True)

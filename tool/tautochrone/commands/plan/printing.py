@@ -1,13 +1,12 @@
-"""What `tau plan` says: notes on the search, the plan's comments, its text and its JSON."""
+"""The output of `tau plan`: notes on the search, comments of the file, text, and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tautochrone import unseen
-from tautochrone.commands.plan.runs import runs_text
 from tautochrone.console import output
 from tautochrone.plan import sizes
 from tautochrone.plan.file import ALIGNMENT_BYTES
@@ -26,13 +25,13 @@ OPTIMAL_WITHIN = (
 
 
 def note_search(made: Made) -> None:
-    """Print on stderr what the search cost, and which planners' pools it dropped as a risk."""
+    """Print on stderr what the search cost, and which planners' pools would be a risk."""
     output.note(f"search: {made.replays:,} replays, {made.search_seconds:.1f} s")
     bets = [start for start in made.found.starts if start.is_bet]
     for start in bets:
         output.note(
-            f"tried and dropped: the pools of {start.name}, {start.refused}"
-            " (add --fixed-input if it always runs the same)"
+            f"the pools of {start.name} are not used: {start.refused}"
+            " (if the program always runs the same, add --fixed-input)"
         )
 
 
@@ -125,10 +124,10 @@ def _rows(made: Made) -> list[dict[str, Any]]:
 
 
 def _change(choice: pools.Choice) -> str:
-    """What pools save, or that runs differ by as much."""
-    if 0 < choice.saving <= choice.spread:
-        return f" (runs differ by {choice.spread * 100:.1f} %, pools save less)"
-    return f" ({-choice.saving * 100:+.1f} %)"
+    """The change that pools make, and by how much runs differ if that is more."""
+    more = f"; runs differ by {choice.spread * 100:.1f} %"
+    is_within = 0 < choice.saving <= choice.spread
+    return f" ({-choice.saving * 100:+.1f} %{more if is_within else ''})"
 
 
 def _row_text(row: dict[str, Any]) -> str:
@@ -148,15 +147,35 @@ def _recorded(traces: Sequence[PlanTrace]) -> str:
     """What was recorded: of one recording, or from the least to the most of several."""
     if len(traces) == 1:
         (one,) = traces
-        return (
-            f"{one.name}: {one.events:,} events, {one.peak_live_bytes:,} bytes live at the peak"
-        )
+        return f"{one.name}: {one.events:,} events, {one.peak_live_bytes:,} bytes live at the peak"
     events = [trace.events for trace in traces]
     peaks = [trace.peak_live_bytes for trace in traces]
     return (
         f"{len(traces)} recordings: {min(events):,} to {max(events):,} events,"
         f" {min(peaks):,} to {max(peaks):,} bytes live at the peak"
     )
+
+
+def _runs_text(made: Made) -> Iterator[str]:
+    """Lines on single runs, on each recording left out, and on the margin."""
+    spread = made.spread
+    if spread is not None:
+        plain, planned = spread.plain, spread.planned
+        without = f"{plain.least:,} to {plain.most:,} bytes"
+        if made.plan.classes:
+            with_pools = f"{planned.least:,} to {planned.most:,} bytes with these pools"
+            yield f"each run alone needs {with_pools}, {without} without pools"
+        else:
+            yield f"each run alone needs {without}"
+        short = [item for item in spread.left_out if item.short_bytes]
+        worst = max((item.short_bytes / item.planned_bytes for item in short), default=0.0)
+        yield (
+            f"left out in turn: {len(short)} of {len(spread.left_out)} need more than a plan from"
+            f" the others has, at most {output.percent(worst)}"
+        )
+        if planned.least == planned.most and plain.least == plain.most:
+            yield "all runs need the same: they say nothing about runs with other inputs"
+    yield made.margin.text()
 
 
 def show(
@@ -171,7 +190,7 @@ def show(
             f"heap             {plan.heap_bytes:>12,} bytes, of which margin"
             f" {made.margin_bytes:,} (+{plan.margin * 100:g} %)"
         )
-    for line in runs_text(made):
+    for line in _runs_text(made):
         print(line)
     if plan.classes:
         print(

@@ -1,10 +1,8 @@
 """The paper's rules of the budgeted heap [P1-1 … P1-8], tried one by one on the library itself.
 
 Each function does what one rule speaks of and returns what happened; nothing is assumed about how
-the library does it. The layout is that of a 32-bit machine (8-byte alignment).
+the library does it. The layout is a 32-bit machine's (8-byte alignment).
 """
-
-from __future__ import annotations
 
 import ctypes
 from typing import Any
@@ -30,7 +28,7 @@ class Heap:
         self.handle = made[0]
 
     def malloc(self, size_bytes: int) -> int:
-        """Allocate and return the address; 0 if there is no memory."""
+        """Allocate and return the address; 0 if memory is short."""
         return self.core.tau_budget_malloc(self.handle, size_bytes) or 0
 
     def free(self, address: int) -> int:

@@ -1,0 +1,42 @@
+"""Options that several verbs take, each declared once."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+PATH = click.Path(path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as one JSON document."
+)
+FORCE = click.option("--force", is_flag=True, help="Replace existing outputs.")
+SKIP_MISUSE = click.option(
+    "--skip-misuse",
+    is_flag=True,
+    help="Leave out frees that name no live object (default: refuse such a trace).",
+)
+
+# Two options that exclude each other, and why.
+Excluded = tuple[str, str, str]
+# An option, the options of which it needs one, and why.
+Needed = tuple[str, Sequence[str], str]
+
+
+def refuse_combinations(
+    given: Mapping[str, Any], excluded: Sequence[Excluded], needed: Sequence[Needed]
+) -> None:
+    """Raise UsageError for options that do not go together. GIVEN has their values by name."""
+    for first, second, why in excluded:
+        if given[first] and given[second]:
+            raise click.UsageError(f"{first} and {second} exclude each other{_because(why)}")
+    for name, others, why in needed:
+        if given[name] and not any(given[other] for other in others):
+            raise click.UsageError(f"{name} needs {' or '.join(others)}{_because(why)}")
+
+
+def _because(why: str) -> str:
+    return f": {why}" if why else ""
