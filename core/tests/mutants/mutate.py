@@ -46,10 +46,9 @@ class Mutant(mutants.Mutant):
     @property
     def path(self) -> str:
         """The file's path in the repository; tests are not looked through."""
-        if self.file.startswith("peers/"):
-            return self.file
         found = [each for each in CORE.rglob(self.file) if "tests" not in each.parts]
-        assert len(found) == 1, f"{self.name}: {self.file} is {len(found)} files of the core"
+        found += (mutants.ROOT / "peers/conventional").glob(self.file)
+        assert len(found) == 1, f"{self.name}: {self.file} is {len(found)} files"
         return str(found[0].relative_to(mutants.ROOT))
 
     def core(self, folder: Path) -> Path:
