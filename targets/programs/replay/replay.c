@@ -14,8 +14,8 @@
 #include "facts/gen/tau_replay_format.h"
 #include "facts/gen/tau_trace_format.h"
 
-#include "targets/programs/replay/contents.h"
 #include TAU_REPLAY_SYSTEM  // system_<heap>.h
+#include "targets/programs/replay/contents.h"
 
 static struct tau_frames frames;
 static uint32_t **slots;
