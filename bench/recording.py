@@ -3,11 +3,9 @@
 import os
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,11 +15,6 @@ from tautochrone.errors import TauError
 from tautochrone.trace.file import TraceWriter
 
 SECONDS_MAX = 600
-
-
-def inputs_beside(file: str) -> dict[str, Any]:
-    """The texts of inputs.toml next to a file: programs, and their inputs."""
-    return tomllib.loads(Path(file).with_name("inputs.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,16 @@ def cell(form: str, row: Mapping[str, Any]) -> str:
         return form.format(**row)
     except (KeyError, IndexError, TypeError):
         return ""
+
+
+def reached(
+    found: Mapping[str, float], must: Mapping[str, float], least: Collection[str] = ()
+) -> dict[str, bool]:
+    """Which limits hold: those named in LEAST are lower limits, the others upper ones."""
+    return {
+        name: found[name] >= limit if name in least else found[name] <= limit
+        for name, limit in must.items()
+    }
 
 
 def conditions() -> dict[str, Any]:

@@ -74,6 +74,14 @@ def test_rows_are_found(result: Any, rows: list[Any]) -> None:
     assert runner.rows_at(result, "a") == rows
 
 
+def test_limits_are_judged() -> None:
+    """Each is an upper limit unless it is named as a lower one."""
+    must = {"ours": 1.1, "glibc": 2.0}
+    assert all(runner.reached(must, must, ["glibc"]).values())
+    broken = {"ours": 1.2, "glibc": 1.9}
+    assert not any(runner.reached(broken, must, ["glibc"]).values())
+
+
 def test_a_result_has_a_row_on_each_line() -> None:
     """An object without others in it, a list of values, and whatever is short."""
     long = {"name": "x" * 300, "counts": [1, 2]}

@@ -15,4 +15,4 @@ def test_a_failure_is_named_and_does_not_stop_the_rest(tmp_path: Path) -> None:
     assert run_all(tmp_path) == [f"{tmp_path.name}/a"]
     assert len([*tmp_path.glob("*.ran")]) == 3
     assert run_all(tmp_path, "c") == []
-    assert run_all(tmp_path, "d") == [f"{tmp_path.name}/d: there is no such thing"]
+    assert run_all(tmp_path, "d") == [f"{tmp_path.name}/d: not found"]

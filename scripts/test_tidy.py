@@ -137,6 +137,16 @@ def test_the_closure_of_a_unit_is_its_modules_and_packages(tree: Path) -> None:
     assert {name.name for name in found} == names
 
 
+def test_the_table_is_written_again(tree: Path) -> None:
+    """After the page's own text; it is then true."""
+    put(tree, "docs/closure.md", f"# Lines\n\n{closure.HEAD}| TLSF | `core/tlsf.c` | 2 | 99 |\n")
+    closure.write(tree)
+    lines = (tree / "docs/closure.md").read_text().splitlines()
+    assert lines[:2] == ["# Lines", ""] and lines[4] == "| TLSF | `core/tlsf.c` | 2 | 10 |"
+    assert len(lines) == 4 + len(closure.PARTS)
+    assert tidy.findings(tree) == []
+
+
 def test_a_tree_without_the_tables_is_found(tree: Path) -> None:
     put(tree, "DESIGN.md", DESIGN.replace("| may use |", "| uses |"))
     (found,) = tidy.findings(tree)

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from tautochrone.convert.importing import Imported, import_file
-from tautochrone.trace.file import OPS, open_trace
+from tautochrone.trace.file import OPS
+from testing.recorded import events_of
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRMWARE = ROOT / "tests" / "firmware"
@@ -134,10 +133,5 @@ def record(elf: Path, trace: Path, *words: object) -> tuple[Printed, Imported]:
 
 def calls_of(trace: Path) -> list[tuple[str, int, int]]:
     """Operation, size and binary logarithm of the alignment of all events of a trace."""
-    with open_trace(trace) as reader:
-        rows = np.concatenate([block.copy() for block in reader.blocks()])
-    names = ("op", "size_bytes", "align_log2")
-    return [
-        (OPS[op], size, align)
-        for op, size, align in zip(*(rows[name].tolist() for name in names), strict=True)
-    ]
+    rows = events_of(trace)[["op", "size_bytes", "align_log2"]].tolist()
+    return [(OPS[op], size, align) for op, size, align in rows]

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tautochrone.trace.file import open_trace
+from tautochrone.trace.file import EVENT, OPS, open_trace
+
 from testing import command
 
 PROGRAMS = "linux/*/tests/programs/**"
@@ -37,8 +38,7 @@ class Recorded:
 
     def events(self, index: int = 0) -> np.ndarray:
         """All events of one trace, as the rows of trace.EVENT."""
-        with open_trace(self.traces[index]["path"]) as reader:
-            return np.concatenate([block.copy() for block in reader.blocks()])
+        return events_of(self.traces[index]["path"])
 
     def header(self, index: int = 0) -> dict[str, Any]:
         """The header of one trace."""
@@ -50,6 +50,18 @@ class Recorded:
         for trace in self.traces:
             wrong = ("implied_frees", "unknown_count", "double_free_count", "damaged_chunks")
             assert {name: trace[name] for name in wrong} == dict.fromkeys(wrong, 0), trace
+
+
+def events_of(path: str | Path) -> np.ndarray:
+    """All events of a trace, as the rows of trace.EVENT."""
+    with open_trace(path) as reader:
+        return np.concatenate([np.empty(0, EVENT), *(block.copy() for block in reader.blocks())])
+
+
+def operations_of(path: str | Path) -> list[tuple[str, int, int]]:
+    """Operation, size and slot of all events of a trace."""
+    rows = events_of(path)[["op", "size_bytes", "slot"]].tolist()
+    return [(OPS[op], size, slot) for op, size, slot in rows]
 
 
 Build = Callable[..., Path]

@@ -10,14 +10,16 @@ import csv
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tautochrone.convert.importing import Imported, import_file
 from tautochrone.trace.abi import of_header, of_host
-from tautochrone.trace.file import OPS, open_trace
+from tautochrone.trace.ending import ENDED_BY_FLUSH, ENDED_WITHOUT_MARK
+from tautochrone.trace.file import open_trace
+
 from testing import firmware
 from testing.firmware import CAPTURE, FIRMWARE, RECORDER, ROOT, STRICT, WRAPS, run
+from testing.recorded import operations_of
 
 RECORD = (f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', f"-I{ROOT}")
 EVERY = FIRMWARE / "every_function.c"
@@ -29,6 +31,19 @@ EXPECTED = [
 ]
 EXPECTED_OF_NEWLIB = ["malloc 1008", "realloc 1010", "calloc 1009", "aligned_alloc 1011"]
 EXPECTED_AT_THE_END = ["malloc 1013", "malloc 0"]
+NEVER_EXITS = """
+#include <stdlib.h>
+#include <unistd.h>
+void tau_record_wrap_flush(void);
+int main(void) {
+    for (int i = 0; i < 400; i++) {
+        void *volatile object = malloc(20);
+        free(object);
+    }
+    AT_THE_END
+    _exit(0);
+}
+"""
 PICOLIBC = ["riscv64-unknown-elf-gcc", "--specs=picolibc.specs", "--oslib=semihost"]
 PICOLIBC += ["--crt0=semihost", "-march=rv32imac", "-mabi=ilp32"]
 PICOLIBC_MEMORY = ["__flash=0x80000000", "__flash_size=0x200000", "__ram=0x80200000"]
@@ -66,13 +81,6 @@ def misuse_of(imported: Imported) -> tuple[int, ...]:
     return (*misuse, imported.implied_frees)
 
 
-def events_of(path: Path) -> list[tuple[str, int, int]]:
-    """Operation, size and slot of all events of a trace."""
-    with open_trace(path) as reader:
-        rows = np.concatenate([block.copy() for block in reader.blocks()])
-    return [(OPS[row["op"]], int(row["size_bytes"]), int(row["slot"])) for row in rows]
-
-
 @pytest.mark.parametrize(
     ("library", "abi"),
     [("nano", "arm"), ("newlib", "arm"), ("picolibc", "riscv32"), ("gcc", ""), ("musl-gcc", "")],
@@ -88,9 +96,10 @@ def test_every_function_is_recorded_once(tmp_path: Path, library: str, abi: str)
     assert misuse_of(imported) == (0, 0, 0, 0)
     with open_trace(tmp_path / "out.tau") as reader:
         assert of_header(reader.header) == (abi or of_host())
+        assert reader.header["ended"] == "exit" and not reader.ending.remarks
     expected = [*EXPECTED, *(EXPECTED_OF_NEWLIB if abi == "arm" else []), *EXPECTED_AT_THE_END]
     numbers = {int(line.split()[1]) for line in expected}
-    events = events_of(tmp_path / "out.tau")
+    events = operations_of(tmp_path / "out.tau")
     told = [f"{op} {size}" for op, size, _ in events if op != "free" and size in numbers]
     # The last is a realloc to 0 bytes, in libraries that keep such an object.
     assert [line for line in told if line != "realloc 0"] == expected
@@ -103,6 +112,24 @@ def test_every_function_is_recorded_once(tmp_path: Path, library: str, abi: str)
     assert numbers.isdisjoint(size_of_live.values()), "each object's end is recorded"
 
 
+@pytest.mark.parametrize(
+    ("at_the_end", "ended"),
+    [("", ENDED_WITHOUT_MARK), ("tau_record_wrap_flush();", ENDED_BY_FLUSH)],
+)
+def test_a_program_that_never_exits_flushes_or_its_end_is_missed(
+    tmp_path: Path, at_the_end: str, ended: str
+) -> None:
+    """_exit runs no destructor, as a linker script without .fini_array.* [REC-26]."""
+    source = tmp_path / "never.c"
+    source.write_text(NEVER_EXITS.replace("AT_THE_END", at_the_end))
+    run("gcc", *STRICT, *RECORD, source, RECORDER, WRAPS, "-o", "program", cwd=tmp_path)
+    run("./program", cwd=tmp_path)
+    import_file(tmp_path / CAPTURE, tmp_path / "out.tau")
+    with open_trace(tmp_path / "out.tau") as reader:
+        assert reader.header["ended"] == ended
+        assert (reader.totals.events == 800) == (ended == ENDED_BY_FLUSH)
+
+
 def test_a_correct_program_in_cpp_has_no_misuse(tmp_path: Path) -> None:
     seed = random.randrange(1, 2**31)
     print(f"seed {seed}")
@@ -112,7 +139,7 @@ def test_a_correct_program_in_cpp_has_no_misuse(tmp_path: Path) -> None:
     assert said == firmware.printed(run(host, str(seed), cwd=tmp_path))
     assert said.failed == 0
     assert misuse_of(imported) == (0, 0, 0, 0)
-    operations = {op for op, _, _ in events_of(tmp_path / "out.tau")}
+    operations = {op for op, _, _ in operations_of(tmp_path / "out.tau")}
     assert operations == {"malloc", "aligned_alloc", "free"}
 
 
@@ -130,7 +157,7 @@ def test_freertos_records_the_requested_size(tmp_path: Path) -> None:
     imported = import_file(tmp_path / CAPTURE, tmp_path / "out.tau")
     assert misuse_of(imported) == (0, 0, 0, 0)
     name_of_slot: dict[int, str] = {}
-    for (op, size, slot), row in zip(events_of(tmp_path / "out.tau"), rows, strict=True):
+    for (op, size, slot), row in zip(operations_of(tmp_path / "out.tau"), rows, strict=True):
         assert (op, size) == (row["op"], int(row["size"]))
         if op == "free":
             assert name_of_slot[slot] == row["id"]

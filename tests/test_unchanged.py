@@ -23,6 +23,8 @@ DESIGN = """
 |---|---|---|
 | `core` | a | – |
 | `core/tests` | a | `core/` |
+| `hw/socket/tb` | a | – |
+| `hw/tlb/tb` | a | `hw/socket/tb`, `core/`, `testing` |
 | `model` | a | – |
 | `tool` | a | `core` |
 | `tool/tests` | a | `tool/` |
@@ -37,6 +39,8 @@ TREE = {
     "core/a.c": "",
     "core/a.h": "",
     "core/tests/test_core.py": "from testing import golden\n",
+    "hw/socket/tb/ports.py": "",
+    "hw/tlb/tb/test_tlb.py": "from testing import golden\n",
     "model/test_model.py": "SOURCES = 'facts/a.toml'\n",
     "testing/golden.py": "",
     "tool/a.py": "",
@@ -70,12 +74,13 @@ def changed(tree: Path, before: dict[str, str]) -> set[str]:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("core/a.c", {"core", "tool", "all"}),
-        ("core/a.h", {"core", "tool", "all"}),
-        ("core/new.h", {"core", "tool", "all"}),
+        ("core/a.c", {"core", "tlb", "tool", "all"}),
+        ("core/a.h", {"core", "tlb", "tool", "all"}),
+        ("core/new.h", {"core", "tlb", "tool", "all"}),
         ("core/tests/test_core.py", {"core", "all"}),
+        ("hw/socket/tb/ports.py", {"tlb", "all"}),
         ("tool/a.py", {"tool", "all"}),
-        ("testing/golden.py", {"core", "all"}),
+        ("testing/golden.py", {"core", "tlb", "all"}),
         ("model/test_model.py", {"model", "all"}),
         ("facts/a.toml", {"model", "all"}),
         ("docs/a.md", {"tool", "all"}),
@@ -96,10 +101,10 @@ def test_a_changed_file_changes_its_tests(tree: Path, name: str, expected: set[s
 def test_a_file_that_goes_or_becomes_executable_changes_its_tests(tree: Path) -> None:
     before = hashes(tree)
     (tree / "core/a.c").chmod(0o755)
-    assert changed(tree, before) == {"core", "tool", "all"}
+    assert changed(tree, before) == {"core", "tlb", "tool", "all"}
     before = hashes(tree)
     (tree / "core/a.c").unlink()
-    assert changed(tree, before) == {"core", "tool", "all"}
+    assert changed(tree, before) == {"core", "tlb", "tool", "all"}
 
 
 def test_a_new_arrow_changes_the_tests_of_its_folder(tree: Path) -> None:
@@ -153,14 +158,14 @@ def test_what_passed_is_left_out_until_it_changes(tree: Path) -> None:
             file.write("def test():\n    pass\n")
     failing = tree / TESTS["tool"]
     failing.write_text("PAGE = 'docs/a.md'\ndef test():\n    assert False\n")
-    assert "1 failed, 3 passed" in run(tree, "-n", "2")
-    assert "3 unchanged" in run(tree, "-n", "2")  # the failed one runs again
-    assert "3 passed" in run(tree, "-k", "core or model or all")
-    assert "1 failed, 3 passed" in run(tree, CI="true")
+    assert "1 failed, 4 passed" in run(tree, "-n", "2")
+    assert "4 unchanged" in run(tree, "-n", "2")  # the failed one runs again
+    assert "4 passed" in run(tree, "-k", "core or model or all or tlb")
+    assert "1 failed, 4 passed" in run(tree, CI="true")
     failing.write_text("PAGE = 'docs/a.md'\ndef test():\n    pass\n")
     assert "2 passed" in run(tree)  # tests/ depends on everything
     said = run(tree)
-    assert "4 unchanged" in said and said.endswith("exit 0")
+    assert "5 unchanged" in said and said.endswith("exit 0")
 
 
 def test_a_stopped_run_records_nothing(tree: Path) -> None:

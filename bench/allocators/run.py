@@ -26,6 +26,7 @@ from tautochrone.console.output import note
 from tautochrone.errors import TauError
 from tautochrone.replay import emulator
 from tautochrone.replay.run import smallest_heap
+from tautochrone.replay.systems import process
 from tautochrone.trace import abi
 from tautochrone.trace.file import open_trace
 
@@ -34,7 +35,7 @@ INSTRUCTIONS_MAX = 200_000_000
 # searched for a peer that is slower than this on a trace.
 SEARCH_INSTRUCTIONS_MAX = 50_000_000
 OPERATIONS = ("malloc", "free", "realloc")
-HOST_SYSTEMS = ("glibc", "mimalloc", "jemalloc")
+HOST_SYSTEMS = tuple(each.name for each in process.SYSTEMS)
 OUR_SYSTEMS = (("tlsf", 0), ("tlsf", 1), ("budget", 0), ("budget", 1))
 
 

@@ -8,7 +8,8 @@ between few and many, so that blocks split, merge and are probed in every way.
 import functools
 from pathlib import Path
 
-from bench.allocators.programs import TRACES, numbers
+from bench.allocators.programs import TRACES
+from bench.programs import numbers
 from bench.recording import write_trace
 from tautochrone.trace.file import OPS
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from bench import programs as inputs
 from bench.allocators import code_size, images, peers, programs, synthetic
 from bench.commands import first_line
 from testing.golden import pinned
@@ -119,9 +120,9 @@ def test_a_peer_of_another_machine_is_refused() -> None:
 
 def test_inputs_are_the_same_every_time() -> None:
     """Generated inputs depend on their seed and on nothing else."""
-    assert programs.sql(10, 30, 1) == programs.sql(10, 30, 1) != programs.sql(10, 30, 2)
-    assert programs.records(5, 3, 1) == programs.records(5, 3, 1) != programs.records(5, 3, 2)
-    assert programs.three_sat(20, 400, 1) != programs.three_sat(20, 400, 2)
+    assert inputs.sql(10, 30, 1) == inputs.sql(10, 30, 1) != inputs.sql(10, 30, 2)
+    assert inputs.records(5, 3, 1) == inputs.records(5, 3, 1) != inputs.records(5, 3, 2)
+    assert inputs.three_sat(20, 400, 1) != inputs.three_sat(20, 400, 2)
     assert synthetic.events("growing") == synthetic.events("growing")
 
 

@@ -84,36 +84,26 @@ def tlb_arrays(sets: int, ways: int, sets2: int = 0, ways2: int = 0) -> Arrays:
     return Arrays(distributed=distributed + pairs2 + counters, block=entries2)
 
 
-@dataclass(frozen=True)
-class Shape:
-    """Parameters of a unit's module, and the arrays that it has with them."""
-
-    name: str
-    arrays: Arrays
-    parameters: dict[str, int] = field(default_factory=dict)
-
-
-def shapes() -> dict[str, list[Shape]]:
-    """The shapes that are measured, by the unit."""
+def shapes() -> dict[str, dict[str, tuple[Arrays, dict[str, int]]]]:
+    """By the unit, the measured shapes by their suffix: arrays, and the module's parameters."""
     slots = 4
     lookup = slots * (4 + 4 * PAGE_BITS + 30)
     entry = PAGE_BITS + SIZE_BITS + ENTRY_BITS
     return {
-        "pagetable": [Shape("", Arrays(small=slots * 4))],
-        "rtmmu": [Shape("", Arrays(small=lookup))],
-        "rtmmu-tlb": [Shape("", Arrays(lookup + 4 * (2 * PAGE_BITS + ENTRY_BITS)))],
-        "composable": [
-            Shape(
-                f"-{entries}",
+        "pagetable": {"": (Arrays(small=slots * 4), {})},
+        "rtmmu": {"": (Arrays(small=lookup), {})},
+        "rtmmu-tlb": {"": (Arrays(lookup + 4 * (2 * PAGE_BITS + ENTRY_BITS)), {})},
+        "composable": {
+            f"-{entries}": (
                 Arrays(small=2 * entries * entry, distributed=64 * (entry + 1)),
                 {"Entries": entries},
             )
             for entries in (1, 2, 4, 8)
-        ],
-        "tlb": [
-            Shape("-16x4", tlb_arrays(16, 4)),
-            Shape("-16x4-128x4", tlb_arrays(16, 4, 128, 4), {"Levels": 2}),
-        ],
+        },
+        "tlb": {
+            "-16x4": (tlb_arrays(16, 4), {}),
+            "-16x4-128x4": (tlb_arrays(16, 4, 128, 4), {"Levels": 2}),
+        },
     }
 
 
@@ -131,8 +121,8 @@ def designs() -> list[Design]:
             raise SynthesisError(f"{unit.source}: {unknown}")
         sources = tuple(unit_sources(unit))
         rows += [
-            Design(f"{unit.name}{shape.name}", unit.module, sources, shape.arrays, shape.parameters)
-            for shape in known[unit.name]
+            Design(f"{unit.name}{suffix}", unit.module, sources, arrays, parameters)
+            for suffix, (arrays, parameters) in known[unit.name].items()
         ]
     return rows
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.commands import OUT
-from bench.margins.programs import INPUTS, runs
 from bench.margins.table import lines
+from bench.programs import run_of, table_of
 from bench.recording import record
 from bench.runner import Bench, Given
 from tautochrone.console.output import note
@@ -26,6 +26,7 @@ from tautochrone.plan.making import Wanted, make_plan
 from tautochrone.trace.file import open_trace
 
 HERE = Path(__file__).resolve().parent
+PROGRAMS = table_of(__file__)
 MEASURED = HERE / "measured.json"
 TRACES = OUT / "margins"
 RUNS = 20
@@ -41,7 +42,7 @@ def recorded(name: str, number: int) -> Path:
     trace = TRACES / f"{name}-{number}.tau"
     if trace.exists():
         return trace
-    return record(name, runs(number)[name], trace, ["--no-children"])
+    return record(name, run_of(PROGRAMS[name], number), trace, ["--no-children"])
 
 
 def smallest(recording: ReplayedRecording, classes: Classes, guess: int) -> int:
@@ -87,7 +88,7 @@ def measure(name: str) -> dict[str, Any]:
     started = time.monotonic()
     paths = [recorded(name, number) for number in range(RUNS)]
     recordings = [ReplayedRecording(open_trace(path), LAYOUT) for path in paths]
-    found: dict[str, Any] = {"differs": INPUTS["differs"][name], "events": recordings[0].events}
+    found: dict[str, Any] = {"differs": PROGRAMS[name]["differs"], "events": recordings[0].events}
     five = make_plan([paths[index] for index in FIVE], Wanted(layout=LAYOUT))
     three = make_plan([paths[index] for index in THREE], Wanted(layout=LAYOUT))
     # make_plan of one recording finds the same pools as its search of each alone.
@@ -112,7 +113,7 @@ def measure_chosen(given: Given) -> dict[str, Any]:
     """Measure the chosen programs, or all, and keep the others' figures."""
     TRACES.mkdir(parents=True, exist_ok=True)
     measured = json.loads(MEASURED.read_text()) if given.words and MEASURED.exists() else {}
-    for name in given.words or INPUTS["differs"]:
+    for name in given.words or PROGRAMS:
         measured[name] = measure(name)
         MEASURED.write_text(json.dumps(measured) + "\n")
     return measured

@@ -1,16 +1,16 @@
 """The programs of the comparison, and the allocators that are preloaded into them."""
 
 import os
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.commands import ROOT, compiled
-from bench.recording import inputs_beside
 from tautochrone import native
+from tautochrone.replay.systems import process
 
 HERE = Path(__file__).resolve().parent
-INPUTS = inputs_beside(__file__)
-LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+INPUTS = tomllib.loads((HERE / "inputs.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,9 @@ def allocators() -> list[Allocator]:
 
     The C library is preloaded too: a program may be linked with another allocator.
     """
-    found = [
-        ("glibc", LIBRARIES / "libc.so.6"),
-        ("ours", native.DIRECTORY / "libtau_run.so"),
-        ("jemalloc", LIBRARIES / "libjemalloc.so.2"),
-        ("mimalloc", LIBRARIES / "libmimalloc.so.2.0"),
-    ]
-    return [Allocator(name, {"LD_PRELOAD": str(path)}) for name, path in found if path.exists()]
+    libraries = {"glibc": "libc.so.6", "ours": str(native.DIRECTORY / "libtau_run.so")}
+    libraries |= {each.name: found for each in process.SYSTEMS if (found := each.found())}
+    return [Allocator(name, {"LD_PRELOAD": library}) for name, library in libraries.items()]
 
 
 def programs(folder: Path) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.commands import ROOT
-from bench.runner import Bench, Given, conditions
+from bench.runner import Bench, Given, conditions, reached
 from bench.runtime import answers, cases, colors
 from bench.runtime.programs import HERE, Allocator, allocators, built, programs
 from tautochrone.console.output import note
@@ -103,11 +103,6 @@ def judge(result: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def reached(found: dict[str, float]) -> dict[str, bool]:
-    """Which of MUST hold."""
-    return {name: value <= MUST[name] for name, value in found.items()}
-
-
 def measure(given: Given) -> dict[str, Any]:
     """Programs, calls and a sparse calloc with each allocator."""
     rounds, scale = (1, 1) if given.quick else (ROUNDS, 10)
@@ -127,7 +122,7 @@ def measure(given: Given) -> dict[str, Any]:
     }
     short = [name for name, row in found.items() if row["glibc"]["seconds"] < SECONDS_MIN]
     figures = judge(result)
-    result |= {"figures": figures, "reached": reached(figures)}
+    result |= {"figures": figures, "reached": reached(figures, MUST)}
     return result | {"conditions": {**conditions(), "short": short}}
 
 

@@ -62,14 +62,6 @@ def test_a_geometry_of_pages_alone() -> None:
     assert colors.pages_only(document) is None
 
 
-def test_limits_are_judged() -> None:
-    """The C library's is a least, ours are most."""
-    good = {"ours": 1.0, "colored": 1.1, "glibc": 2.0}
-    assert all(colors.reached(good).values())
-    assert not colors.reached(good | {"glibc": 1.9})["glibc"]
-    assert not colors.reached(good | {"colored": 1.2})["colored"]
-
-
 def test_an_attack_is_timed_and_judged(tmp_path: Path) -> None:
     """The three passes have times. Few walks elsewhere pass, with many in the same sets."""
     plan = attack.planned(tmp_path, Path(GEOMETRY), Array("second level", 256, 12, 9))

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.commands import OUT, ROOT
+from bench.programs import run_of, table_of
 from bench.recording import Run, record
 from bench.verified.debian import unpacked
-from bench.verified.programs import COMMANDS, PACKAGES
 from tautochrone.errors import TauError
 from tautochrone.record.emulation import SYSROOT_VARIABLE
 from tautochrone.trace.file import open_trace
@@ -37,11 +37,12 @@ def recordings(is_fresh: bool = False) -> Iterator[dict[str, Any]]:
             for seed in missing:
                 firmware.record(elf, paths[seed], seed)
         yield from (_read(f"{program}-{seed}", ON_M4, path) for seed, path in paths.items())
-    root = unpacked(FOLDER / "armhf", PACKAGES)
-    for name, run in COMMANDS.items():
+    programs = table_of(__file__)
+    root = unpacked(FOLDER / "armhf", tuple(programs.pop("packages")))
+    for name, row in programs.items():
         path = FOLDER / f"{name}.tau"
         if is_fresh or not path.exists():
-            _record(name, run, root, path)
+            _record(name, run_of(row), root, path)
         yield _read(name, ON_ARMHF, path)
 
 
@@ -51,7 +52,7 @@ def _record(name: str, run: Run, root: Path, path: Path) -> None:
     places = [root / place / program for place in ("usr/bin", "bin", "usr/local/bin")]
     found = next((place for place in places if place.exists()), None)
     if found is None:
-        raise TauError(f"{program} is in none of the packages", "add its package to PACKAGES")
+        raise TauError(f"{program} is in none of the packages", "add its package to programs.toml")
     there = replace(
         run,
         command=(str(found.resolve()), *arguments),

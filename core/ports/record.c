@@ -168,6 +168,13 @@ static void record_put_row(struct tau_record *record, enum tau_record_op op, uin
     }
     record_put_site(record, site);
     record->rows = (uint16_t)(record->rows + 1u);
+    record->is_flushed = false;
+}
+
+static void record_put_control(struct tau_record *record, enum tau_record_control code) {
+    record_make_room(record);
+    record_put(record, TAU_RECORD_CONTROL | (unsigned int)code << 3, 1);
+    record->is_flushed = false;
 }
 
 static void record_put_event(struct tau_record *record, enum tau_record_op op, uintptr_t address,
@@ -187,15 +194,15 @@ void tau_record_start(struct tau_record *record, const struct tau_record_port *p
     record->latest_ticks = record_now_of(record);
     record->sequence = 0;
     record->thread = 0;
+    record->is_flushed = true;
     record_block_begin(record);
 }
 
 void tau_record_thread(struct tau_record *record, uint32_t thread) {
     TAU_RECORD_LOCK(record);
     if (thread != record->thread) {
-        record_make_room(record);
+        record_put_control(record, TAU_RECORD_THREAD);
         record->thread = thread;
-        record_put(record, TAU_RECORD_CONTROL | (unsigned int)TAU_RECORD_THREAD << 3, 1);
         record_put(record, thread, 4);
     }
     TAU_RECORD_UNLOCK(record);
@@ -235,19 +242,27 @@ void tau_record_realloc_end(struct tau_record *record, uintptr_t address, size_t
         return;
     }
     TAU_RECORD_LOCK(record);
-    record_make_room(record);
-    const enum tau_record_control code =
-        size_bytes == 0 ? TAU_RECORD_REALLOC_FREED : TAU_RECORD_REALLOC_FAILED;
-    record_put(record, TAU_RECORD_CONTROL | (unsigned int)code << 3, 1);
+    record_put_control(record,
+                       size_bytes == 0 ? TAU_RECORD_REALLOC_FREED : TAU_RECORD_REALLOC_FAILED);
+    TAU_RECORD_UNLOCK(record);
+}
+
+static void record_mark(struct tau_record *record, enum tau_record_control code) {
+    TAU_RECORD_LOCK(record);
+    if (!record->is_flushed || code == TAU_RECORD_PROGRAM_END) {
+        record_put_control(record, code);
+        record_block_end(record);
+        record->is_flushed = true;
+    }
     TAU_RECORD_UNLOCK(record);
 }
 
 void tau_record_flush(struct tau_record *record) {
-    TAU_RECORD_LOCK(record);
-    if (record->used_bytes > TAU_RECORD_BLOCK_HEADER_BYTES) {
-        record_block_end(record);
-    }
-    TAU_RECORD_UNLOCK(record);
+    record_mark(record, TAU_RECORD_FLUSHED);
+}
+
+void tau_record_end(struct tau_record *record) {
+    record_mark(record, TAU_RECORD_PROGRAM_END);
 }
 
 uint64_t tau_record_dropped(const struct tau_record *record) {

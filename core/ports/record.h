@@ -24,7 +24,7 @@
 //   k_malloc and the member heap of a k_heap.
 // - A listener for HEAP_ID_LIBC is never called, and the C library does not export its heap. Use
 //   record_wrap.c for malloc.
-// - The reported sizes are chunk sizes.
+// - The reported sizes are the chunks' sizes.
 // - A realloc in place is reported as alloc, then free, of one address. tau import joins the two.
 //     extern struct k_heap _system_heap;
 //     static void on_alloc(uintptr_t heap_id, void *p, size_t n) {
@@ -76,8 +76,8 @@ extern "C" {
 // A row is a tag byte (bits 0-2 op, 3-4 time code, 5-7 address code) and then, little-endian:
 //   time      1, 2, 3 or 8 bytes (code 0 … 3): ticks since the row before
 //   address   code 0 … 6: code + 1 bytes, the zigzag of the step from the last such address, in
-//             units of the address shift; code 7: 8 bytes, the address itself, which is no multiple
-//             of the unit and no base for later steps
+//             units of the address shift; code 7: 8 bytes, the address itself, if it is not a
+//             multiple of the unit; later steps do not start from it
 //   size      not for FREE and REALLOC_BEGIN: low bits 0, 01, 011, 111 mean 1, 2, 4, 8 bytes, the
 //             bits above are the value
 //   align     ALIGNED_ALLOC only: 1 byte, its binary logarithm
@@ -99,6 +99,8 @@ enum tau_record_control {
     TAU_RECORD_REALLOC_FAILED = 1,  // the thread's latest REALLOC_BEGIN changed nothing
     TAU_RECORD_REALLOC_FREED = 2,   // … freed the object: realloc(p, 0)
     TAU_RECORD_THREAD = 3,          // 4 bytes: the thread of the rows that follow
+    TAU_RECORD_FLUSHED = 4,         // every row so far is in the stream; more may follow
+    TAU_RECORD_PROGRAM_END = 5,     // the program has ended; later rows are its C library's
 };
 
 #define TAU_RECORD_SITES 256u
@@ -110,7 +112,7 @@ enum tau_record_control {
 
 #define TAU_RECORD_BLOCK_MAGIC 0x54756154u  // "TauT"
 #define TAU_RECORD_BLOCK_HEADER_BYTES 44u
-#define TAU_RECORD_BLOCK_VERSION 2u
+#define TAU_RECORD_BLOCK_VERSION 3u
 
 // The ABI that this code is compiled for, as a number of facts/abi.toml; 0 if none of them.
 #if defined(__x86_64__) && defined(__LP64__)
@@ -151,6 +153,7 @@ struct tau_record {
     uint32_t thread;
     uint16_t rows;
     uint16_t used_bytes;
+    bool is_flushed;  // nothing was recorded since the latest mark
     uintptr_t sites[TAU_RECORD_TARGET_SITES];
     uint8_t buffer[TAU_RECORD_BUFFER_BYTES];
 };
@@ -174,8 +177,12 @@ void tau_record_free(struct tau_record *record, uintptr_t address, uintptr_t sit
 void tau_record_realloc_begin(struct tau_record *record, uintptr_t address, uintptr_t site);
 void tau_record_realloc_end(struct tau_record *record, uintptr_t address, size_t size_bytes,
                             uintptr_t site);
-// Writes the buffered rows out. Call at the end, and when idle.
+// Writes the buffered rows out, with a mark that no row is missing so far. Call when idle, and at
+// the end of a firmware that never exits. Writes nothing if nothing was recorded since.
 void tau_record_flush(struct tau_record *record);
+// The same at the program's exit. A stream without one of these marks may lack its end: `tau
+// import` warns.
+void tau_record_end(struct tau_record *record);
 // Rows that the write function refused.
 uint64_t tau_record_dropped(const struct tau_record *record);
 

@@ -15,8 +15,10 @@
 //   constructors allocate much, and must not allocate itself:
 //       const struct tau_record_port tau_record_wrap_port = {uart_send, cycles, UART1, 64000000u};
 //
-// The last rows are written when the program exits. One that never does calls
-// tau_record_wrap_flush() when it is idle.
+// The end of the recording: a destructor writes the last rows and an end mark when the program
+// exits. For this, a linker script of your own must keep .fini_array.* and exit() must run.
+// A program that never exits calls tau_record_wrap_flush() when it is idle. `tau import` warns of a
+// recording without its end.
 //
 // Threads: TAU_RECORD_LOCK is held for a whole call, so it must nest. The default on newlib is its
 // own lock, __malloc_lock. No interrupt handler may call the heap.
@@ -149,14 +151,17 @@ static void record_leave(void) {
     TAU_RECORD_UNLOCK(&record_state);
 }
 
-// The program's last rows: after its own destructors, as far as the linker orders them.
-__attribute__((destructor(101))) static void record_finish(void) {
-    tau_record_wrap_flush();
-}
-
 void tau_record_wrap_flush(void) {
     if (record_enter()) {
         tau_record_flush(&record_state);
+    }
+    record_leave();
+}
+
+// The program's last rows: after its own destructors, as far as the linker orders them.
+__attribute__((destructor(101))) static void record_finish(void) {
+    if (record_enter()) {
+        tau_record_end(&record_state);
     }
     record_leave();
 }

@@ -32,7 +32,7 @@ static void expect_scans(uint64_t value) {
     }
 }
 
-static void every_small_value(void) {
+TEST_CASE(every_small_value) {
     for (uint64_t value = 1; value < 1u << 24; value += 1 + (value >> 16)) {
         expect_scans(value);
     }
@@ -43,7 +43,7 @@ static void every_small_value(void) {
     EXPECT_EQUAL(tau_bits_log2(0), 0);
 }
 
-static void every_pair_of_bits(void) {
+TEST_CASE(every_pair_of_bits) {
     for (unsigned high = 0; high < 64; high++) {
         for (unsigned low = 0; low <= high; low++) {
             uint64_t value = (uint64_t)1 << high | (uint64_t)1 << low;
@@ -53,7 +53,7 @@ static void every_pair_of_bits(void) {
     }
 }
 
-static void powers_of_two(void) {
+TEST_CASE(powers_of_two) {
     EXPECT(!tau_bits_is_power_of_two(0));
     for (unsigned bit = 0; bit < 8 * sizeof(uintptr_t); bit++) {
         uintptr_t power = (uintptr_t)1 << bit;
@@ -63,7 +63,7 @@ static void powers_of_two(void) {
     }
 }
 
-static void rounding_up(void) {
+TEST_CASE(rounding_up) {
     for (uintptr_t alignment = 1; alignment <= 4096; alignment *= 2) {
         for (uintptr_t value = 0; value < 9000; value += 1 + value / 1000) {
             uintptr_t rounded = tau_bits_round_up(value, alignment);
@@ -72,12 +72,3 @@ static void rounding_up(void) {
         }
     }
 }
-
-static const struct test tests[] = {
-    TEST(every_small_value),
-    TEST(every_pair_of_bits),
-    TEST(powers_of_two),
-    TEST(rounding_up),
-};
-
-TEST_MAIN(tests)

@@ -27,7 +27,7 @@ static void expect_hooks(const struct tau_tlsf_statistics *statistics, bool refu
         expect_hooks(&now, (refused), (size_bytes));                                               \
     } while (0)
 
-static void tlsf_tells_each_refusal_once(void) {
+TEST_CASE(tlsf_tells_each_refusal_once) {
     struct test_heap heap = heap_open(4096);
     hooks_count = 0;
     void *const object = tau_tlsf_malloc(heap.tlsf, 100);
@@ -67,7 +67,7 @@ static const struct tau_budget_class plan[] = {{24, 3}, {100, 2}, {1000, 2}};
 enum { PLAN_COUNT = COUNT_OF(plan) };
 
 // Regression: realloc told of a refusal of the shared region before a bucket served the request.
-static void budget_tells_each_refusal_once(void) {
+TEST_CASE(budget_tells_each_refusal_once) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, 700);
     hooks_count = 0;
     unsigned char *const object = tau_budget_malloc(heap.budget, 200);
@@ -97,7 +97,7 @@ static void budget_tells_each_refusal_once(void) {
     budget_close(&heap);
 }
 
-static void a_budget_without_a_shared_region_tells_each_refusal_once(void) {
+TEST_CASE(a_budget_without_a_shared_region_tells_each_refusal_once) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, 0);
     hooks_count = 0;
     void *const object = tau_budget_malloc(heap.budget, 24);
@@ -138,7 +138,7 @@ static void tlsf_refuses(struct tau_tlsf *tlsf, void *pointer) {
     }
 }
 
-static void tlsf_refuses_every_wrong_pointer(void) {
+TEST_CASE(tlsf_refuses_every_wrong_pointer) {
     struct test_heap heap = heap_open(2048);
     unsigned char *const object = tau_tlsf_malloc(heap.tlsf, 100);
     unsigned char *const freed = tau_tlsf_malloc(heap.tlsf, 100);
@@ -171,7 +171,7 @@ static void budget_refuses(struct tau_budget *budget, void *pointer) {
 
 // Regression: a misaligned pointer into the last unit of the last region was looked up as the
 // second region's.
-static void budget_refuses_every_wrong_pointer(void) {
+TEST_CASE(budget_refuses_every_wrong_pointer) {
     for (size_t count = 1; count <= PLAN_COUNT; count++) {
         struct test_budget heap = budget_open(plan, count, 700);
         unsigned char *const object = tau_budget_malloc(heap.budget, 24);
@@ -197,7 +197,7 @@ static void budget_refuses_every_wrong_pointer(void) {
 static _Alignas(4096) unsigned char pages[4096 << PAGES_LOG2];
 static _Alignas(4096) unsigned char frames_memory[FRAMES * 4096];
 
-static void page_heap_refuses_every_wrong_pointer(void) {
+TEST_CASE(page_heap_refuses_every_wrong_pointer) {
     static uint32_t tables[(5u << PAGES_LOG2) + 256];
     static uint32_t links[FRAMES];
     struct tau_vspace space;
@@ -231,14 +231,3 @@ static void page_heap_refuses_every_wrong_pointer(void) {
     EXPECT(tau_page_heap_invariants_hold(&heap));
     EXPECT_EQUAL(test_port.lock_depth + test_port.nested_count, 0);
 }
-
-static const struct test tests[] = {
-    TEST(tlsf_tells_each_refusal_once),
-    TEST(budget_tells_each_refusal_once),
-    TEST(a_budget_without_a_shared_region_tells_each_refusal_once),
-    TEST(tlsf_refuses_every_wrong_pointer),
-    TEST(budget_refuses_every_wrong_pointer),
-    TEST(page_heap_refuses_every_wrong_pointer),
-};
-
-TEST_MAIN(tests)

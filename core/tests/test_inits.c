@@ -22,7 +22,7 @@ static void *last_bytes(size_t bytes) {
 
 // Regression: tau_tlsf_init(0xfffffe00, 0x1f8, 1 << 30) wrote to low addresses on 32 bits. The
 // control block for such pools is larger than the memory.
-static void a_heap_does_not_wrap_around(void) {
+TEST_CASE(a_heap_does_not_wrap_around) {
     const size_t control_bytes = tau_tlsf_control_bytes(POOL_MAX_BYTES);
     EXPECT(tau_tlsf_init(last_bytes(0x200), 0x1f8, POOL_MAX_BYTES) == NULL);
     for (size_t bytes = 1; bytes < control_bytes; bytes++) {
@@ -32,7 +32,7 @@ static void a_heap_does_not_wrap_around(void) {
     }
 }
 
-static void a_pool_does_not_wrap_around(void) {
+TEST_CASE(a_pool_does_not_wrap_around) {
     static _Alignas(64) unsigned char memory[16384];
     struct tau_tlsf *const heap = tau_tlsf_init(memory, sizeof memory, POOL_MAX_BYTES);
     REQUIRE(heap != NULL);
@@ -44,7 +44,7 @@ static void a_pool_does_not_wrap_around(void) {
 }
 
 // Regression: the aligned start of the last bytes of the address space is address 0.
-static void a_budgeted_heap_does_not_wrap_around(void) {
+TEST_CASE(a_budgeted_heap_does_not_wrap_around) {
     static const struct tau_budget_class class = {64, 4};
     struct tau_budget *heap = NULL;
     for (size_t bytes = 1; bytes < 48; bytes++) {  // fewer than any heap takes
@@ -59,7 +59,7 @@ static void a_budgeted_heap_does_not_wrap_around(void) {
     }
 }
 
-static void tables_do_not_wrap_around(void) {
+TEST_CASE(tables_do_not_wrap_around) {
     static uint32_t links[PAGES];
     static uint32_t records[4096];
     struct tau_frames frames;
@@ -95,18 +95,10 @@ static void tables_do_not_wrap_around(void) {
 }
 
 // The last frame may end where the address space ends.
-static void frames_may_end_with_the_address_space(void) {
+TEST_CASE(frames_may_end_with_the_address_space) {
     static uint32_t links[PAGES];
     struct tau_frames frames;
     const size_t bytes = (size_t)PAGES * TAU_PAGE_BYTES;
     EXPECT_EQUAL(tau_frames_init(&frames, links, PAGES, last_bytes(bytes)), TAU_OK);
     EXPECT_EQUAL(tau_frames_init(&frames, links, PAGES, last_bytes(bytes - 1)), TAU_BAD_ARGUMENT);
 }
-
-static const struct test tests[] = {
-    TEST(a_heap_does_not_wrap_around),           TEST(a_pool_does_not_wrap_around),
-    TEST(a_budgeted_heap_does_not_wrap_around),  TEST(tables_do_not_wrap_around),
-    TEST(frames_may_end_with_the_address_space),
-};
-
-TEST_MAIN(tests)

@@ -49,7 +49,7 @@ static void add_to(struct block *block, ULong *count, IRExpr *amount) {
     addStmtToIRSB(block->out, IRStmt_Store(Iend_LE, mkIRExpr_HWord((HWord)count), after));
 }
 
-// Adds what was counted since the last time: before every way out of the block.
+// Adds the accesses since the last time to the counts, before every way out of the block.
 static void add_counts(struct block *block) {
     if (block->loads > 0) {
         add_to(block, &access_counts.all_loads, mkIRExpr_HWord(block->loads));
@@ -219,8 +219,6 @@ static Bool is_linker(Addr code) {
 IRSB *access_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
                         const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
                         IRType host_word) {
-    (void)extents;
-    (void)host;
     tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
     struct block block = {.out = deepCopyIRSBExceptStmts(in),
                           .stack_pointer = layout->offset_SP,

@@ -1,4 +1,5 @@
-// The code that is added to a program: counts of its accesses, and calls for those of the heap.
+// The code that is added to a program: it counts accesses, and calls a function for each access of
+// the heap.
 //
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef TAU_ACCESS_INSTRUMENT_H

@@ -130,9 +130,6 @@ static Bool within_heap(Addr address) {
 
 static void kernel_reads(CorePart part, ThreadId tid, const HChar *what, Addr address,
                          SizeT size_bytes) {
-    (void)part;
-    (void)tid;
-    (void)what;
     if (size_bytes > 0 && within_heap(address) && touch(address, size_bytes)) {
         access_counts.heap_loads++;
         access_counts.all_loads++;
@@ -148,8 +145,6 @@ static void kernel_reads_text(CorePart part, ThreadId tid, const HChar *what, Ad
 }
 
 static void kernel_wrote(CorePart part, ThreadId tid, Addr address, SizeT size_bytes) {
-    (void)part;
-    (void)tid;
     if (size_bytes > 0 && within_heap(address) && touch(address, size_bytes)) {
         access_counts.heap_stores++;
         access_counts.all_stores++;
@@ -260,7 +255,6 @@ static void *on_calloc(ThreadId tid, SizeT count, SizeT size_bytes) {
 }
 
 static void on_free_aligned(ThreadId tid, void *pointer, SizeT align) {
-    (void)align;
     release(tid, pointer);
 }
 
@@ -308,7 +302,6 @@ static void *on_realloc(ThreadId tid, void *pointer, SizeT size_bytes) {
 }
 
 static SizeT on_usable_size(ThreadId tid, void *pointer) {
-    (void)tid;
     UInt object = shadow_starting_at((Addr)pointer);
     return object == OBJECT_NONE ? 0 : shadow_object(object)->size_bytes;
 }
@@ -316,24 +309,14 @@ static SizeT on_usable_size(ThreadId tid, void *pointer) {
 // ---- the process
 
 static void before_syscall(ThreadId tid, UInt number, UWord *arguments, UInt count) {
-    (void)tid;
-    (void)number;
-    (void)arguments;
-    (void)count;
     rows_flush();
 }
 
 static void after_syscall(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRes result) {
-    (void)tid;
-    (void)number;
-    (void)arguments;
-    (void)count;
-    (void)result;
 }
 
 // The parent wrote everything before the system call, so the child has nothing of it to write.
 static void in_forked_child(ThreadId tid) {
-    (void)tid;
     HChar parent[64];
     VG_(strcpy)(parent, rows_name());
     ULong clock = access_clock();

@@ -214,7 +214,7 @@ static void put_touch(void) {
     touch->count = 0;
 }
 
-// Starts the row of an event that is no touch.
+// Starts the row of an event that is not a touch.
 static Bool start_other(ThreadId tid, UInt tag) {
     put_touch();
     return start_event(tid, tag, access_clock());

@@ -6,7 +6,7 @@
 
 #include "pub_tool_basics.h"
 
-// What was counted; the clock is the sum of the first two.
+// Counts of accesses; the clock is the sum of the first two.
 struct access_counts {
     ULong heap_loads, heap_stores;
     ULong all_loads, all_stores;
@@ -26,7 +26,7 @@ void rows_open(const HChar *folder, Bool is_full, ULong events_max, const HChar 
 const HChar *rows_name(void);
 // In a forked child: drops what the parent has not written yet, and its file.
 void rows_forget(void);
-// Writes what is waiting, with the counts so far.
+// Writes the rows that wait, with the counts so far.
 void rows_flush(void);
 // The program ended.
 void rows_end(Int status);

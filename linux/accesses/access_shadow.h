@@ -70,7 +70,7 @@ struct shadow_object *shadow_object(UInt object);
 // The object was resized where it is, or moved to START; it keeps what of it was touched. OLD_START
 // must still be its place.
 void shadow_resize(UInt object, Addr new_start, SizeT new_bytes);
-// In a forked child: all objects become the parent's, and slots are given out anew.
+// In a forked child: all objects become the parent's, and slots are numbered from 0 again.
 void shadow_inherit(void);
 
 #endif

@@ -22,7 +22,7 @@ static bool on_signal_stack(void) {
 
 // Whether the call with the mark at INSIDE is still under way, seen from a call at POSITION. The
 // mark of a call that was left may lie deeper than POSITION, in a part of the stack that is used
-// anew: then it holds something else sooner or later.
+// again: then it holds something else sooner or later.
 static bool is_under_way(uintptr_t inside, uintptr_t position) {
     if (position > inside) {
         return on_signal_stack();

@@ -1,4 +1,4 @@
-// A chunk of the recording: a piece of the file, mapped, whose header says what is in it.
+// A chunk of the recording: a piece of the file, mapped, whose header names its contents.
 #ifndef TAU_LINUX_RECORDER_CHUNK_H
 #define TAU_LINUX_RECORDER_CHUNK_H
 

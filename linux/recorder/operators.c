@@ -75,7 +75,7 @@ static __attribute__((noinline, cold)) any_function *look_up(struct cxx_operator
     if (!__atomic_load_n(&one->searched, __ATOMIC_ACQUIRE)) {
         found = tau_look_up_next(one->name);
         *(void **)&real = found;
-        // A pool in another library is none: what it takes from malloc is recorded beneath it.
+        // A pool in another library is not an allocator: its own calls of malloc are recorded.
         if (tau_look_up_same_library(found, tau_look_up_next("malloc"))) {
             one->rows = ROWS_UNDECIDED;
         }

@@ -38,42 +38,24 @@ static void *resize(void *pointer, size_t size, uint64_t site);
 
 // ---- The interposed functions ----
 
+// The body of a function that makes an object by the real CALL, written twice: if another call is
+// under way, this one is not an event.
+#define RETURN_RECORDED(CALL, OP, SIZE, ALIGNMENT)                                                 \
+    struct tau_writer_thread *thread = &tau_call_thread;                                           \
+    uint64_t site = TAU_CALL_SITE;                                                                 \
+    volatile uintptr_t mark;                                                                       \
+    if (!tau_call_begin(thread, &site, &mark)) {                                                   \
+        return CALL;                                                                               \
+    }                                                                                              \
+    return tau_call_made(thread, CALL, OP, SIZE, ALIGNMENT, site)
+
 TAU_EXPORT void *malloc(size_t size) {
-    struct tau_writer_thread *thread = &tau_call_thread;
-    uint64_t site = TAU_CALL_SITE;
-    volatile uintptr_t mark;
-    if (!tau_call_begin(thread, &site, &mark)) {
-        return tau_family.malloc(size);
-    }
-    return tau_call_made(thread, tau_family.malloc(size), TAU_RECORD_MALLOC, size, 0, site);
+    RETURN_RECORDED(tau_family.malloc(size), TAU_RECORD_MALLOC, size, 0);
 }
 
+// An overflow fails in the real function, and a failure is not an event.
 TAU_EXPORT void *calloc(size_t count, size_t size) {
-    struct tau_writer_thread *thread = &tau_call_thread;
-    uint64_t site = TAU_CALL_SITE;
-    volatile uintptr_t mark;
-    if (!tau_call_begin(thread, &site, &mark)) {
-        return tau_family.calloc(count, size);
-    }
-    // An overflow fails in the real function, and a failure is no event.
-    return tau_call_made(thread, tau_family.calloc(count, size), TAU_RECORD_CALLOC, count * size, 0,
-                         site);
-}
-
-TAU_EXPORT void free(void *pointer) {
-    struct tau_writer_thread *thread = &tau_call_thread;
-    uint64_t site = TAU_CALL_SITE;
-    volatile uintptr_t mark;
-    if (TAU_UNLIKELY(pointer == NULL || tau_boot_owns(pointer))) {
-        return;
-    }
-    if (!tau_call_begin(thread, &site, &mark)) {
-        tau_family.free(pointer);
-        return;
-    }
-    tau_call_row(thread, TAU_RECORD_FREE, pointer, 0, 0, site);
-    tau_family.free(pointer);
-    tau_call_leave(thread);
+    RETURN_RECORDED(tau_family.calloc(count, size), TAU_RECORD_CALLOC, count * size, 0);
 }
 
 TAU_EXPORT void *realloc(void *pointer, size_t size) {
@@ -118,27 +100,14 @@ static void *resize(void *pointer, size_t size, uint64_t site) {
 }
 
 TAU_EXPORT void *memalign(size_t alignment, size_t size) {
-    struct tau_writer_thread *thread = &tau_call_thread;
-    uint64_t site = TAU_CALL_SITE;
-    volatile uintptr_t mark;
-    if (!tau_call_begin(thread, &site, &mark)) {
-        return tau_family.memalign(alignment, size);
-    }
-    return tau_call_made(thread, tau_family.memalign(alignment, size), TAU_RECORD_ALIGNED_ALLOC,
-                         size, alignment, site);
+    RETURN_RECORDED(tau_family.memalign(alignment, size), TAU_RECORD_ALIGNED_ALLOC, size,
+                    alignment);
 }
 
 TAU_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
-    struct tau_writer_thread *thread = &tau_call_thread;
-    uint64_t site = TAU_CALL_SITE;
-    volatile uintptr_t mark;
     void *(*function)(size_t, size_t) =
         tau_family.aligned_alloc != NULL ? tau_family.aligned_alloc : tau_family.memalign;
-    if (!tau_call_begin(thread, &site, &mark)) {
-        return function(alignment, size);
-    }
-    return tau_call_made(thread, function(alignment, size), TAU_RECORD_ALIGNED_ALLOC, size,
-                         alignment, site);
+    RETURN_RECORDED(function(alignment, size), TAU_RECORD_ALIGNED_ALLOC, size, alignment);
 }
 
 TAU_EXPORT int posix_memalign(void **pointer, size_t alignment, size_t size) {
@@ -161,58 +130,43 @@ TAU_EXPORT int posix_memalign(void **pointer, size_t alignment, size_t size) {
     return error;
 }
 
+// By the real FUNCTION, if there is one; else WHOLE_BYTES at a page.
+static void *page_aligned(void *(*function)(size_t), size_t size, size_t page_bytes,
+                          size_t whole_bytes) {
+    return function != NULL ? function(size) : tau_family.memalign(page_bytes, whole_bytes);
+}
+
 TAU_EXPORT void *valloc(size_t size) {
-    struct tau_writer_thread *thread = &tau_call_thread;
-    uint64_t site = TAU_CALL_SITE;
-    volatile uintptr_t mark;
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    if (!tau_call_begin(thread, &site, &mark)) {
-        return tau_family.valloc != NULL ? tau_family.valloc(size)
-                                         : tau_family.memalign(page_bytes, size);
-    }
-    void *pointer =
-        tau_family.valloc != NULL ? tau_family.valloc(size) : tau_family.memalign(page_bytes, size);
-    return tau_call_made(thread, pointer, TAU_RECORD_ALIGNED_ALLOC, size, page_bytes, site);
+    RETURN_RECORDED(page_aligned(tau_family.valloc, size, page_bytes, size),
+                    TAU_RECORD_ALIGNED_ALLOC, size, page_bytes);
 }
 
 TAU_EXPORT void *pvalloc(size_t size) {
-    struct tau_writer_thread *thread = &tau_call_thread;
-    uint64_t site = TAU_CALL_SITE;
-    volatile uintptr_t mark;
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     const size_t whole_bytes = (size + page_bytes - 1) & ~(page_bytes - 1);
-    if (!tau_call_begin(thread, &site, &mark)) {
-        return tau_family.pvalloc != NULL ? tau_family.pvalloc(size)
-                                          : tau_family.memalign(page_bytes, whole_bytes);
-    }
-    void *pointer = tau_family.pvalloc != NULL ? tau_family.pvalloc(size)
-                                               : tau_family.memalign(page_bytes, whole_bytes);
-    return tau_call_made(thread, pointer, TAU_RECORD_ALIGNED_ALLOC, whole_bytes, page_bytes, site);
+    RETURN_RECORDED(page_aligned(tau_family.pvalloc, size, page_bytes, whole_bytes),
+                    TAU_RECORD_ALIGNED_ALLOC, whole_bytes, page_bytes);
 }
 
-static void sized_free(void *pointer, size_t alignment, size_t size) {
-    if (alignment != 0 && tau_family.free_aligned_sized != NULL) {
-        tau_family.free_aligned_sized(pointer, alignment, size);
-    } else if (alignment == 0 && tau_family.free_sized != NULL) {
-        tau_family.free_sized(pointer, size);
-    } else {
-        tau_family.free(pointer);
-    }
-}
+// The body of a function that frees POINTER by the real CALL.
+#define FREE_RECORDED(POINTER, CALL)                                                               \
+    struct tau_writer_thread *thread = &tau_call_thread;                                           \
+    uint64_t site = TAU_CALL_SITE;                                                                 \
+    volatile uintptr_t mark;                                                                       \
+    if (TAU_UNLIKELY(POINTER == NULL || tau_boot_owns(POINTER))) {                                 \
+        return;                                                                                    \
+    }                                                                                              \
+    if (!tau_call_begin(thread, &site, &mark)) {                                                   \
+        CALL;                                                                                      \
+        return;                                                                                    \
+    }                                                                                              \
+    tau_call_row(thread, TAU_RECORD_FREE, POINTER, 0, 0, site);                                    \
+    CALL;                                                                                          \
+    tau_call_leave(thread)
 
-static void give_up_sized(void *pointer, size_t alignment, size_t size, uint64_t site) {
-    struct tau_writer_thread *thread = &tau_call_thread;
-    volatile uintptr_t mark;
-    if (pointer == NULL || tau_boot_owns(pointer)) {
-        return;
-    }
-    if (!tau_call_begin(thread, &site, &mark)) {
-        sized_free(pointer, alignment, size);
-        return;
-    }
-    tau_call_row(thread, TAU_RECORD_FREE, pointer, 0, 0, site);
-    sized_free(pointer, alignment, size);
-    tau_call_leave(thread);
+TAU_EXPORT void free(void *pointer) {
+    FREE_RECORDED(pointer, tau_family.free(pointer));
 }
 
 // C23's; declared here because the C library of Debian 12 does not.
@@ -220,11 +174,14 @@ TAU_EXPORT void free_sized(void *pointer, size_t size);
 TAU_EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size);
 
 void free_sized(void *pointer, size_t size) {
-    give_up_sized(pointer, 0, size, TAU_CALL_SITE);
+    FREE_RECORDED(pointer, tau_family.free_sized != NULL ? tau_family.free_sized(pointer, size)
+                                                         : tau_family.free(pointer));
 }
 
 void free_aligned_sized(void *pointer, size_t alignment, size_t size) {
-    give_up_sized(pointer, alignment, size, TAU_CALL_SITE);
+    FREE_RECORDED(pointer, tau_family.free_aligned_sized != NULL
+                               ? tau_family.free_aligned_sized(pointer, alignment, size)
+                               : tau_family.free(pointer));
 }
 
 // ---- Libraries opened later ----

@@ -3,7 +3,7 @@
 //
 // System calls are made directly: the C library's open and pwrite are cancellation points and may
 // be interposed themselves. The file stays open as the highest descriptor that the limit allows, or
-// not at all. A program that closes what it did not open is noticed by the file's identity before
+// not at all. A program that closes foreign descriptors is noticed by the file's identity before
 // each use, and the file is opened again by its path.
 //
 // A process that is about to install a seccomp filter (confine.c) gets a reserve first: a piece of

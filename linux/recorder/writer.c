@@ -132,7 +132,7 @@ bool tau_writer_take(struct tau_writer_thread *thread) {
         ready = chunk_next(thread->writer);
     }
     if (!ready && thread->writer != NULL) {
-        // Without a chunk it is no writer; recording has stopped, so no other will be asked for.
+        // It has no chunk and recording has stopped, so no thread will ask for a writer again.
         tau_process_unmap(thread->writer, sizeof(*thread->writer));
         thread->writer = NULL;
     }

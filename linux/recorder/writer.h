@@ -22,14 +22,14 @@ struct tau_writer {
 // The state of each thread. All zero at its start.
 struct tau_writer_thread {
     struct tau_writer *writer;
-    uintptr_t inside;        // not 0: a call is under way, so what comes is no event (call.h)
+    uintptr_t inside;        // not 0: a call is under way, so a nested one is not an event
     uint64_t operator_site;  // with `inside` == TAU_CALL_OPERATOR
     uint32_t number;         // 1 …, 0 = not given yet
     uint16_t ending;         // the thread's end was announced: it must not keep a writer any more
     uint16_t resizing;       // between the two rows of a realloc
 };
 
-// THREAD has what is of its parent; forgets it, in a forked child.
+// In a forked child: forgets THREAD's writer, which is the parent's.
 void tau_writer_forget(struct tau_writer_thread *thread);
 
 // Makes sure that THREAD has a writer with room for a row, in this process's recording. False if

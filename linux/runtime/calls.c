@@ -1,5 +1,5 @@
-// malloc's family. Results and errno are those of the C library, except where it has none to give:
-// what no heap can hold is refused with ENOMEM.
+// malloc's family. Results and errno equal the C library's. A request that no heap can hold is
+// refused with ENOMEM.
 #include "linux/runtime/calls.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "linux/interpose/boot.h"
 #include "linux/runtime/colors/heaps.h"
 #include "linux/runtime/colors/threads.h"
-#include "linux/runtime/misuse.h"
-#include "linux/runtime/notes.h"
+#include "linux/runtime/high_water.h"
+#include "linux/runtime/report.h"
 #include "linux/runtime/spill.h"
 
 #define PAGE_BYTES ((size_t)4096)
@@ -26,7 +26,7 @@ TAU_EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size)
 
 void *tau_calls_allocate_shared(size_t size_bytes, uintptr_t site) {
     if (!tau_calls_enter()) {
-        return tau_reentry_allocate(16, size_bytes);
+        return tau_nested_calls_allocate(16, size_bytes);
     }
     size_bytes += size_bytes == 0;
     struct tau_colors_task *const task = tau_colors_current();
@@ -46,10 +46,11 @@ TAU_EXPORT void *malloc(size_t size) {
     return tau_calls_allocate(size, TAU_CALLS_SITE);
 }
 
-// Clears what was handed out before. The rest is as the kernel gave it.
+// Clears memory that was handed out before. The kernel has cleared the rest.
 static void clear(unsigned char *object, size_t size_bytes) {
     const uintptr_t start = (uintptr_t)object;
-    const uintptr_t fresh = size_bytes < TAU_NOTES_LARGE_BYTES ? UINTPTR_MAX : tau_notes_fresh;
+    const uintptr_t fresh =
+        size_bytes < TAU_HIGH_WATER_LARGE_BYTES ? UINTPTR_MAX : tau_high_water_before;
     if (TAU_LIKELY(start + size_bytes <= fresh)) {
         tau_spill_clear(object, size_bytes);
         return;
@@ -74,7 +75,7 @@ TAU_EXPORT void *calloc(size_t count, size_t size) {
 
 void *tau_calls_allocate_aligned(size_t alignment, size_t size_bytes, uintptr_t site) {
     if (!tau_calls_enter()) {
-        return tau_reentry_allocate(alignment, size_bytes);
+        return tau_nested_calls_allocate(alignment, size_bytes);
     }
     size_bytes += size_bytes == 0;
     struct tau_colors_task *const task = tau_colors_current();
@@ -149,7 +150,7 @@ TAU_EXPORT void *pvalloc(size_t size) {
 // In neither heap: of the boot arena, which keeps it, or no object.
 static void refuse_foreign(const void *pointer) {
     if (!tau_boot_owns(pointer)) {
-        tau_misuse_stop(pointer, TAU_FOREIGN_POINTER);
+        tau_report_stop(pointer, TAU_FOREIGN_POINTER);
     }
 }
 
@@ -169,7 +170,7 @@ static __attribute__((noinline)) void empty_large(void *pointer) {
 
 static __attribute__((noinline)) void free_shared(void *pointer) {
     if (TAU_UNLIKELY(!tau_calls_enter())) {
-        tau_reentry_free(pointer);
+        tau_nested_calls_free(pointer);
         return;
     }
     if (tau_heap_is_planned(pointer)) {
@@ -194,12 +195,12 @@ TAU_EXPORT void free(void *pointer) {
         return;
     }
     if (tau_heap_is_planned(pointer)) {
-        (void)tau_alone_budget_free(tau_heap.planned, pointer);
+        (void)tau_unlocked_budget_free(tau_heap.planned, pointer);
     } else if (TAU_LIKELY(tau_heap_is_spilled(pointer))) {
         if (TAU_UNLIKELY(is_large(pointer))) {
             empty_large(pointer);
         }
-        (void)tau_alone_tlsf_free(tau_heap.spill, pointer);
+        (void)tau_unlocked_tlsf_free(tau_heap.spill, pointer);
     } else {
         refuse_foreign(pointer);
     }
@@ -282,7 +283,7 @@ static void *resize(void *pointer, size_t size, uintptr_t site) {
         moved = tau_colors_resize(pointer, size, site);
     } else {
         if (TAU_UNLIKELY(!tau_heap_is_spilled(pointer))) {
-            tau_misuse_stop(pointer, TAU_FOREIGN_POINTER);
+            tau_report_stop(pointer, TAU_FOREIGN_POINTER);
         }
         moved = resize_spilled(pointer, size, site);
     }

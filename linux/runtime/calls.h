@@ -5,20 +5,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "linux/runtime/alone.h"
 #include "linux/runtime/heap.h"
 #include "linux/runtime/lock.h"
-#include "linux/runtime/reentry.h"
+#include "linux/runtime/nested_calls.h"
+#include "linux/runtime/unlocked.h"
 
 #define TAU_EXPORT __attribute__((visibility("default")))
 #define TAU_CALLS_SITE ((uintptr_t)__builtin_return_address(0))
 
 // Whether a call may go to the heaps, with one thread or several. If so, tau_lock_leave ends it.
 static inline bool tau_calls_enter(void) {
-    return TAU_LIKELY(tau_lock_enter_alone() || tau_lock_enter_shared()) || tau_reentry_admit();
+    return TAU_LIKELY(tau_lock_enter_alone() || tau_lock_enter_shared()) ||
+           tau_nested_calls_admit();
 }
 
-// What is not a lone thread's plain call.
+// All calls but the plain call of a lone thread.
 void *tau_calls_allocate_shared(size_t size_bytes, uintptr_t site);
 
 static inline __attribute__((always_inline)) void *tau_calls_allocate(size_t size_bytes,
@@ -27,8 +28,9 @@ static inline __attribute__((always_inline)) void *tau_calls_allocate(size_t siz
         return tau_calls_allocate_shared(size_bytes, site);
     }
     size_bytes += size_bytes == 0;  // an object of its own, as the C library gives
-    void *pointer = tau_heap.planned != NULL ? tau_alone_budget_malloc(tau_heap.planned, size_bytes)
-                                             : tau_alone_tlsf_malloc(tau_heap.spill, size_bytes);
+    void *pointer = tau_heap.planned != NULL
+                        ? tau_unlocked_budget_malloc(tau_heap.planned, size_bytes)
+                        : tau_unlocked_tlsf_malloc(tau_heap.spill, size_bytes);
     if (TAU_UNLIKELY(pointer == NULL)) {
         pointer = tau_heap_spill(16, size_bytes, site);
     }

@@ -1,14 +1,12 @@
 #include "linux/runtime/heap.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "core/private/heap/budget_layout.h"
-#include "core/private/heap/budget_table.h"
-#include "core/private/heap/tlsf_block.h"
-#include "linux/runtime/notes.h"
-#include "linux/runtime/sites.h"
+#include "linux/runtime/high_water.h"
 #include "linux/runtime/spill.h"
+#include "linux/runtime/unlocked.h"
 
 #define PAGE_BYTES ((size_t)4096)
 // TAU_REPLAY_ARENA_ALIGNMENT of tool/native/replay/replay.h.
@@ -17,8 +15,9 @@
 #define BEHIND_HANDLE_BYTES 512u
 
 struct tau_heap tau_heap;
-struct tau_notes tau_notes = {.spill_start = UINTPTR_MAX};
-__thread uintptr_t tau_notes_fresh;
+struct tau_heap_site tau_heap_sites[TAU_HEAP_SITES_COUNT_MAX + 1];
+struct tau_high_water tau_high_water = {.spill_start = UINTPTR_MAX};
+__thread uintptr_t tau_high_water_before;
 
 // Large classes, and up to where their buckets were ever handed out.
 static struct {
@@ -35,19 +34,16 @@ static size_t rounded(size_t bytes, size_t unit) {
 // this build makes. In-use bits, if it was measured without checks. All tables, if it has no class,
 // as it was measured as a plain TLSF.
 static size_t bytes_in_front(const struct tau_heap_plan *plan) {
-    struct budget_layout layout;
     if (plan->classes_count == 0) {
         return tau_budget_size(NULL, 0, 0);
     }
-    if (plan->check_level >= 1 ||
-        budget_lay_out(&layout, plan->classes, plan->classes_count) != TAU_OK) {
-        return 0;
-    }
-    return layout.dedicated - rounded(layout.bits, TAU_ALIGNMENT);
+    return plan->check_level >= 1
+               ? 0
+               : tau_unlocked_budget_bits_bytes(plan->classes, plan->classes_count);
 }
 
 // Maps the heaps, with FRONT_BYTES before the planned one, which begins at a multiple of
-// ARENA_ALIGNMENT. *SPILL_BYTES are halved while there is no room. Returns the planned heap's
+// ARENA_ALIGNMENT. *SPILL_BYTES are halved until they fit. Returns the planned heap's
 // start.
 static void *map(size_t front_bytes, size_t planned_bytes, size_t *spill_bytes, bool populate) {
     for (;;) {
@@ -72,10 +68,11 @@ static const char *make_planned(const struct tau_heap_plan *plan, void *memory, 
     }
     tau_heap.planned_start = (uintptr_t)memory;
     tau_heap.planned_bytes = bytes;
-    tau_notes.shared_fresh = (uintptr_t)tau_budget_shared(tau_heap.planned) + BEHIND_HANDLE_BYTES;
+    tau_high_water.shared_fresh =
+        (uintptr_t)tau_budget_shared(tau_heap.planned) + BEHIND_HANDLE_BYTES;
     for (size_t index = 0; index < plan->classes_count; index++) {
         const size_t bucket_bytes = rounded(plan->classes[index].size_bytes, 16);
-        if (bucket_bytes >= TAU_NOTES_LARGE_BYTES) {
+        if (bucket_bytes >= TAU_HIGH_WATER_LARGE_BYTES) {
             large[large_count++].bucket_bytes = bucket_bytes;
         }
     }
@@ -102,20 +99,20 @@ const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, 
     if (tau_heap.spill == NULL) {
         return "the spill heap is too small or too large";
     }
-    // The first bytes are no object's: in front of every pointer that is looked up lies a header.
+    // No object has the first bytes: a header lies in front of every pointer that is looked up.
     tau_heap.spill_start = (uintptr_t)memory + planned_bytes + TAU_ALIGNMENT;
     tau_heap.spill_bytes = spill_bytes - TAU_ALIGNMENT;
     tau_heap.spill_max_bytes = spill_max_bytes;
-    tau_notes.spill_start = tau_heap.spill_start;
-    tau_notes.spill_fresh = (uintptr_t)tau_heap.spill + BEHIND_HANDLE_BYTES;
+    tau_high_water.spill_start = tau_heap.spill_start;
+    tau_high_water.spill_fresh = (uintptr_t)tau_heap.spill + BEHIND_HANDLE_BYTES;
     return NULL;
 }
 
-void tau_notes_large_bucket(const void *pointer, size_t size_bytes) {
+void tau_high_water_large_bucket(const void *pointer, size_t size_bytes) {
     const size_t bucket_bytes = rounded(size_bytes, 16);
     for (size_t index = 0; index < large_count; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
         if (large[index].bucket_bytes == bucket_bytes) {
-            tau_notes_fresh = large[index].fresh;
+            tau_high_water_before = large[index].fresh;
             if ((uintptr_t)pointer + bucket_bytes > large[index].fresh) {
                 large[index].fresh = (uintptr_t)pointer + bucket_bytes;
             }
@@ -145,25 +142,30 @@ void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site) {
                                     : from_spill(alignment, size_bytes);
 }
 
+static void note_site(uintptr_t address, size_t size_bytes) {
+    unsigned index = 0;
+    while (index < TAU_HEAP_SITES_COUNT_MAX) {  // bound: TAU_HEAP_SITES_COUNT_MAX
+        uintptr_t found = 0;
+        if (atomic_compare_exchange_strong(&tau_heap_sites[index].address, &found, address) ||
+            found == address) {
+            break;
+        }
+        index++;
+    }
+    atomic_fetch_add(&tau_heap_sites[index].objects, 1);
+    atomic_fetch_add(&tau_heap_sites[index].bytes, size_bytes);
+}
+
 void *tau_heap_spill_over(size_t alignment, size_t size_bytes, uintptr_t site) {
     void *const pointer = from_spill(alignment, size_bytes);
     if (pointer != NULL) {
         __atomic_fetch_add(&tau_heap.spilled_objects, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&tau_heap.spilled_bytes, size_bytes, __ATOMIC_RELAXED);
-        tau_sites_note(site, size_bytes);
+        note_site(site, size_bytes);
     }
     return pointer;
 }
 
-// Of a block: all but its header, and the last word of one with an alignment of its own.
-static size_t block_usable(const tau_word *payload) {
-    return tlsf_size_of(payload) - TLSF_WORD_BYTES -
-           ((payload[-1] & TLSF_ALIGNED) != 0 ? TLSF_WORD_BYTES : 0);
-}
-
 size_t tau_heap_usable(const void *pointer) {
-    uintptr_t offset;
-    return tau_heap.planned != NULL && budget_is_dedicated(tau_heap.planned, pointer, &offset)
-               ? budget_owner_of(tau_heap.planned, pointer, offset)->bucket_bytes
-               : block_usable(pointer);
+    return tau_unlocked_usable_bytes(tau_heap.planned, pointer);
 }

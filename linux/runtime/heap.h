@@ -37,10 +37,22 @@ struct tau_heap_plan {
     struct tau_budget_class classes[TAU_BUDGET_CLASSES_MAX];
 };
 
+// A place in the program that asked for objects which were spilled.
+struct tau_heap_site {
+    _Atomic uintptr_t address;  // 0: unused
+    _Atomic uint64_t objects;
+    _Atomic uint64_t bytes;
+};
+
+#define TAU_HEAP_SITES_COUNT_MAX 64u
+
+// The last entry counts the objects of all sites beyond the first ones.
+extern struct tau_heap_site tau_heap_sites[TAU_HEAP_SITES_COUNT_MAX + 1];
+
 // Makes both heaps in one mapping. Every object lies where the replay of the plan puts it, counted
 // from an arena that starts at a multiple of 2 MiB: its shared region is as long, and lies at the
 // same distance behind such an address. The spill heap grows up to SPILL_BYTES; there is none if
-// that is 0. POPULATE: every page of both is there at once. Returns NULL, or what was impossible.
+// that is 0. POPULATE: every page of both is there at once. Returns NULL, or the cause.
 const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, bool populate);
 
 // What the planned heap refused: from the spill heap, or NULL with errno ENOMEM. SITE is where the

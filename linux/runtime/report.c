@@ -1,19 +1,22 @@
 #include "linux/runtime/report.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/status.h"
 #include "linux/runtime/colors/partition.h"
 #include "linux/runtime/heap.h"
+#include "linux/runtime/high_water.h"
 #include "linux/runtime/lock.h"
-#include "linux/runtime/notes.h"
-#include "linux/runtime/sites.h"
 
 static char *report;  // its mapping; NULL: none to write
 static size_t room_bytes;
@@ -92,7 +95,7 @@ static uintptr_t offset_in_file(uintptr_t address, const struct dl_find_object *
     return address - (uintptr_t)found->dlfo_map_start;
 }
 
-static void write_site(const struct tau_site *site) {
+static void write_site(const struct tau_heap_site *site) {
     struct dl_find_object found;
     const char *module = "";
     uintptr_t offset = site->address;
@@ -104,7 +107,7 @@ static void write_site(const struct tau_site *site) {
     write_path(module);
 }
 
-// Who overwrote a heap's control block has counts without those of that heap.
+// A heap whose control block was overwritten is left out.
 static void write_heaps(void) {
     if (tau_heap.planned != NULL && tau_budget_invariants_hold(tau_heap.planned)) {
         write_planned();
@@ -116,7 +119,7 @@ static void write_heaps(void) {
     write_colors();
 }
 
-// The heaps are last: nobody knows what was overwritten.
+// The heaps are last, since any of their memory may be overwritten.
 static void write_report(const char *end, const char *reason) {
     if (is_written || report == NULL) {
         return;
@@ -124,13 +127,13 @@ static void write_report(const char *end, const char *reason) {
     is_written = true;
     text("program ");
     write_path(program);
-    text("calls %lu\n", tau_notes.calls_count);
+    text("calls %lu\n", tau_high_water.calls_count);
     text("threads %u\n", tau_lock_threads > 1 ? tau_lock_threads : 1);
     text("spilled %lu %lu\n", tau_heap.spilled_objects, tau_heap.spilled_bytes);
     text("refusals %lu\n", tau_heap.refusals);
-    for (unsigned index = 0; index <= TAU_SITES_COUNT_MAX; index++) {
-        if (tau_sites[index].objects != 0) {
-            write_site(&tau_sites[index]);
+    for (unsigned index = 0; index <= TAU_HEAP_SITES_COUNT_MAX; index++) {
+        if (tau_heap_sites[index].objects != 0) {
+            write_site(&tau_heap_sites[index]);
         }
     }
     text("%s %s\n", end, reason);
@@ -141,14 +144,47 @@ void tau_report_end(void) {
     write_report("ended", "");
 }
 
-void tau_report_misuse(const char *reason) {
-    write_report("misuse", reason);
-}
-
 void tau_report_refused(const char *reason) {
     write_report("refused", reason);
 }
 
 void tau_report_forget(void) {
     report = NULL;
+}
+
+// ---- Misuse ----
+
+static const char *words_of(int reason) {
+    switch (reason) {
+    case TAU_DOUBLE_FREE:
+        return "the object is already free";
+    case TAU_MISALIGNED_POINTER:
+        return "no object starts there: it is misaligned";
+    case TAU_OVERWRITTEN:
+        return "the object's header, or that of a neighbor, was overwritten";
+    default:
+        return "no object of this allocator starts there";
+    }
+}
+
+static void abort_at_fault(int number) {
+    (void)number;
+    abort();
+}
+
+void tau_report_stop(const void *pointer, int reason) {
+    char text[256];
+    char call[64] = "malloc";
+    const char *const words = pointer != NULL ? words_of(reason) : "a free block was overwritten";
+    if (pointer != NULL) {
+        (void)snprintf(call, sizeof call, "free or realloc of %p", pointer);
+    }
+    const int bytes = snprintf(text, sizeof text, "tau run: %s[%d]: %s: %s\n",
+                               program_invocation_short_name, (int)getpid(), call, words);
+    (void)!write(STDERR_FILENO, text, bytes > 0 ? (size_t)bytes : 0);
+    // What the report looks at may be overwritten, too.
+    (void)signal(SIGSEGV, abort_at_fault);
+    (void)signal(SIGBUS, abort_at_fault);
+    write_report("misuse", words);
+    abort();
 }

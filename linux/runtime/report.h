@@ -8,8 +8,9 @@
 void tau_report_open(const struct tau_exchange *exchange);
 // At the end of a program; writes once. Its children write nothing.
 void tau_report_end(void);
-// The program is stopped for a misuse of REASON.
-void tau_report_misuse(const char *reason);
+// Ends the program for a misuse: one line on stderr, the report, abort. REASON is an enum
+// tau_status. Without a POINTER, a request found an overwritten free block or bucket.
+__attribute__((noreturn, cold)) void tau_report_stop(const void *pointer, int reason);
 // The program was never run.
 void tau_report_refused(const char *reason);
 // In a forked child: the report is its parent's.

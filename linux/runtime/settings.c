@@ -5,13 +5,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/private/heap/tlsf_block.h"
 #include "linux/interpose/session.h"
 #include "linux/runtime/exchange.h"
 #include "linux/runtime/report.h"
+#include "linux/runtime/unlocked.h"
 
-// The most that a TLSF of this machine can have.
-#define RESERVED_BYTES ((size_t)TLSF_POOL_MAX_BYTES)
 #define CHECK_LEVEL_MAX 2
 
 struct tau_settings tau_settings;
@@ -22,7 +20,7 @@ static struct {
     size_t bytes;
 } file;
 
-// What follows NAME and a blank in its line; NULL if there is no such line.
+// The text behind NAME and a blank in its line; NULL without such a line.
 static const char *value_of(const char *name) {
     const size_t length = strlen(name);
     for (size_t at = 0; at < file.bytes; at += strlen(file.text + at) + 1) {
@@ -48,8 +46,7 @@ static void map_settings(const struct tau_exchange *exchange) {
     text[file.bytes - 1] = '\0';
 }
 
-// The number at *TEXT, which moves behind it; at most MAX. False if there is none.
-static bool number(const char **text, uint64_t max, uint64_t *found) {
+bool tau_settings_number(const char **text, uint64_t max, uint64_t *found) {
     const char *const start = *text;
     *found = 0;
     while (**text >= '0' && **text <= '9') {
@@ -65,23 +62,23 @@ static bool number(const char **text, uint64_t max, uint64_t *found) {
 // "CHECK_LEVEL HEAP_BYTES SIZE*COUNT SIZE*COUNT ..."
 static bool read_plan(const char *text, struct tau_heap_plan *plan) {
     uint64_t value;
-    if (!number(&text, CHECK_LEVEL_MAX, &value) || *text++ != ' ') {
+    if (!tau_settings_number(&text, CHECK_LEVEL_MAX, &value) || *text++ != ' ') {
         return false;
     }
     plan->check_level = (unsigned)value;
-    if (!number(&text, (uint64_t)1 << 44, &value) || value == 0) {
+    if (!tau_settings_number(&text, (uint64_t)1 << 44, &value) || value == 0) {
         return false;
     }
     plan->heap_bytes = value;
     while (*text == ' ' && plan->classes_count < TAU_BUDGET_CLASSES_MAX) {
         struct tau_budget_class *const class = &plan->classes[plan->classes_count++];
         text++;
-        if (!number(&text, UINT32_MAX, &value) || *text != '*') {
+        if (!tau_settings_number(&text, UINT32_MAX, &value) || *text != '*') {
             return false;
         }
         class->size_bytes = (uint32_t)value;
         text++;
-        if (!number(&text, UINT32_MAX, &value)) {
+        if (!tau_settings_number(&text, UINT32_MAX, &value)) {
             return false;
         }
         class->count = (uint32_t)value;
@@ -93,7 +90,9 @@ static bool read_plan(const char *text, struct tau_heap_plan *plan) {
 static size_t bytes_of(const char *name, size_t otherwise) {
     const char *text = value_of(name);
     uint64_t value;
-    return text != NULL && number(&text, RESERVED_BYTES, &value) ? value : otherwise;
+    return text != NULL && tau_settings_number(&text, tau_unlocked_pool_max_bytes(), &value)
+               ? value
+               : otherwise;
 }
 
 // Maps the settings, and in the planned process the report. A process that cannot reach them has no
@@ -120,10 +119,10 @@ const struct tau_settings *tau_settings_read(char *const environment[]) {
     const bool is_planned = is_first || value_of("children") != NULL;
     const char *const plan = is_planned ? value_of("plan") : NULL;
     settings->colors = is_planned ? value_of("colors") : NULL;
-    settings->spill_bytes = RESERVED_BYTES;
+    settings->spill_bytes = tau_unlocked_pool_max_bytes();
     if (plan != NULL) {
         settings->is_locked = is_first && value_of("lock") != NULL;
-        settings->spill_bytes = bytes_of("spill", RESERVED_BYTES);
+        settings->spill_bytes = bytes_of("spill", tau_unlocked_pool_max_bytes());
         settings->failure =
             read_plan(plan, &settings->plan) ? NULL : "the settings' plan is damaged";
     }

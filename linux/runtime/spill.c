@@ -6,18 +6,18 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "linux/runtime/alone.h"
 #include "linux/runtime/heap.h"
+#include "linux/runtime/high_water.h"
 #include "linux/runtime/lock.h"
-#include "linux/runtime/notes.h"
 #include "linux/runtime/settings.h"
+#include "linux/runtime/unlocked.h"
 
 #define PAGE_BYTES ((size_t)4096)
 // The system maps from the top of the address space down, so what lies this far below is the last
 // to meet the heap when it grows.
 #define ROOM_BYTES ((uintptr_t)1 << 42)
 #define STEP_BYTES ((size_t)64 << 20)
-// Where the process may have little, what is not used yet must not be in the way of stacks.
+// Where memory is limited, unused memory must not be in the way of stacks.
 #define STEP_LIMITED_BYTES ((size_t)1 << 20)
 #define STEP_PART 8  // of what there is
 // Beside the object: headers, and links of the block behind it.
@@ -79,13 +79,13 @@ static bool add(size_t bytes) {
     const uintptr_t start = tau_heap.spill_start + tau_heap.spill_bytes;
     bool is_added = bytes <= tau_heap.spill_max_bytes - tau_heap.spill_bytes &&
                     map_at(start, bytes, MAP_NORESERVE) != MAP_FAILED;
-    if (is_added && !tau_alone_tlsf_extend(tau_heap.spill, bytes)) {
+    if (is_added && !tau_unlocked_tlsf_extend(tau_heap.spill, bytes)) {
         munmap((void *)start, bytes);
         is_added = false;
     }
     if (is_added) {
         tau_heap.spill_bytes += bytes;
-        tau_notes.spill_fresh = start + TAU_NOTES_BEHIND_BYTES;
+        tau_high_water.spill_fresh = start + TAU_HIGH_WATER_BEHIND_BYTES;
     }
     tau_lock_release();
     return is_added;
@@ -93,8 +93,7 @@ static bool add(size_t bytes) {
 
 bool tau_spill_grow(size_t alignment, size_t size_bytes) {
     const int error = errno;
-    const size_t left_bytes =
-        (tau_heap.spill_max_bytes - tau_heap.spill_bytes) & ~(PAGE_BYTES - 1);
+    const size_t left_bytes = (tau_heap.spill_max_bytes - tau_heap.spill_bytes) & ~(PAGE_BYTES - 1);
     if (left_bytes == 0 || size_bytes > tau_heap.spill_max_bytes ||
         alignment > tau_heap.spill_max_bytes) {
         return false;
@@ -132,7 +131,7 @@ bool tau_spill_shorten(void) {
     size_t bytes = 0;
     if (tau_heap.spill != NULL && !tau_settings.is_locked) {
         tau_lock_take();
-        bytes = tau_alone_tlsf_shorten(tau_heap.spill, PAGE_BYTES);
+        bytes = tau_unlocked_tlsf_shorten(tau_heap.spill, PAGE_BYTES);
         tau_heap.spill_bytes -= bytes;
         munmap((void *)(tau_heap.spill_start + tau_heap.spill_bytes), bytes);
         tau_lock_release();

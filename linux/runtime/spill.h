@@ -1,4 +1,4 @@
-// The memory of the spill heap: where it lies, how it grows, and what it gives back.
+// The memory of the spill heap: where it lies, how it grows, and which pages it gives back.
 #ifndef TAU_LINUX_RUNTIME_SPILL_H
 #define TAU_LINUX_RUNTIME_SPILL_H
 
@@ -10,7 +10,7 @@
 
 // Maps BYTES so that the address FRONT_BYTES behind their start is a multiple of ALIGNMENT, and, if
 // the system allows it, with free addresses behind them. POPULATE: every page is there at once.
-// MAP_FAILED if and only if there is no such place.
+// MAP_FAILED if and only if no such place exists.
 void *tau_spill_place(size_t front_bytes, size_t bytes, size_t alignment, bool populate);
 // What the heap begins with, at most MAX_BYTES.
 size_t tau_spill_first_bytes(size_t max_bytes);

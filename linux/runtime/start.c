@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "linux/runtime/colors/start.h"
+#include "linux/runtime/colors/partition.h"
 #include "linux/runtime/heap.h"
 #include "linux/runtime/lock.h"
 #include "linux/runtime/report.h"

@@ -14,17 +14,23 @@ from typing import Any
 import numpy as np
 
 from tautochrone.coldcode.fragment import PAGE_BYTES, Fragment, read_fragment
-from tautochrone.coldcode.linux import kept, source
+from tautochrone.coldcode.kernel import read_kernel
+from tautochrone.coldcode.linux import build_cache, source
 from tautochrone.coldcode.linux.build import (
-    IMAGE, PREFIX, Built, Make, Wish, build, compiler_tools, configurations_folder
+    IMAGE,
+    PREFIX,
+    Built,
+    Make,
+    Wish,
+    build,
+    compiler_tools,
+    configurations_folder,
 )
-from tautochrone.coldcode.linux.flash import symbols_of
 from tautochrone.coldcode.linux.initramfs import initramfs
 from tautochrone.coldcode.linux.qemu import NANOSECONDS_PER_INSTRUCTION, Boot, boot
 from tautochrone.coldcode.linux.root import Root
 from tautochrone.coldcode.linux.run import How, placed, run
 from tautochrone.coldcode.recording import CodeRecording, load
-from tautochrone.plan.code.placer import placer
 
 CONFIGURATION = "smallest"
 THRESHOLD, FRAMES, POLICY = 0.999, 16, "round-robin"
@@ -85,13 +91,14 @@ def kernel_of(options: list[str]) -> Kernel:
         make.run(folder, *words)
         (folder / "Image").write_bytes((folder / IMAGE).read_bytes())
 
-    mark = kept.hash_of([*options, *tools.values()])
-    return measured(kept.folder(tree, "baseline", mark, compile_all))
+    mark = build_cache.hash_of([*options, *tools.values()])
+    return measured(build_cache.folder(tree, "baseline", mark, compile_all))
 
 
 def measured(folder: Path) -> Kernel:
     """The kernel in a folder, booted."""
-    at = {name: place.address for name, place in symbols_of(folder / "vmlinux").items()}
+    places = read_kernel(folder / "vmlinux").places
+    at = {name: place.address for name, place in places.items()}
     seen = boot(Built(folder), Boot(first_program()))
     return Kernel(
         folder,
@@ -120,8 +127,8 @@ def whole_of(plain: Kernel) -> Kernel:
         make.run(folder, "vmlinux", "Image", f"LD={linker}")
         (folder / "Image").write_bytes((folder / IMAGE).read_bytes())
 
-    mark = kept.hash_of([plain.folder.name])
-    return measured(kept.folder(plain.folder.parent, "whole", mark, link))
+    mark = build_cache.hash_of([plain.folder.name])
+    return measured(build_cache.folder(plain.folder.parent, "whole", mark, link))
 
 
 def dead_code(plain: Kernel) -> dict[str, Any]:
@@ -155,7 +162,7 @@ def module_options(options: list[str]) -> list[str]:
         found = [f"{name}=m" if name in chosen else f"{name}=y" for name in names]
         (folder / "options").write_text("\n".join(found))
 
-    folder = kept.folder(tree, "asked", kept.hash_of(options), ask)
+    folder = build_cache.folder(tree, "asked", build_cache.hash_of(options), ask)
     found = (folder / "options").read_text().splitlines()
     return [*found, *(line for line in options if not line.endswith("=y"))]
 
@@ -269,9 +276,15 @@ SHOWN = (
 
 def paging(configuration: str) -> dict[str, Any]:
     """The pager from flash and from compressed RAM, with one plan; its pages in place."""
-    planner = placer(THRESHOLD, FRAMES, POLICY)
     wish = Wish(configuration, seconds_max=SECONDS_MAX)
-    how = How(planner, THRESHOLD, wish, frames=FRAMES, policy=POLICY, seconds_max=SECONDS_MAX)
+    how = How(
+        THRESHOLD,
+        wish,
+        frames=FRAMES,
+        policy=POLICY,
+        seconds_max=SECONDS_MAX,
+        is_compared=True,
+    )
     with tempfile.TemporaryDirectory() as folder:
         recording = Path(folder) / "baseline.taucode"
         flash = run(replace(how, recording=recording))

@@ -11,8 +11,9 @@ from repro.coldcode import goals, kernels, planned
 from repro.coldcode.kernels import PROGRAMS, Paging, Work
 from repro.coldcode.planned import Wanted
 from tautochrone.coldcode.fragment import PAGE_BYTES
-from tautochrone.coldcode.linux.flash import START, symbols_of
-from tautochrone.coldcode.linux.run import How, compared
+from tautochrone.coldcode.kernel import read_kernel
+from tautochrone.coldcode.linux.flash import START
+from tautochrone.coldcode.linux.run import How, compared, result_of
 from tautochrone.coldcode.replay import PageTouches
 
 PART = 0.999
@@ -28,8 +29,9 @@ def row(wanted: Wanted, frames: int, work: Work = PROGRAMS) -> dict[str, Any]:
     made, fragment = planned.linked(wanted)
     paging = Paging(fragment, frames)
     plain, paged = kernels.run_of(work), kernels.run_of(work, paging)
-    how = How(_no_planner, made.plan.split.part, frames=frames, seed=work.seed)
-    found = compared(how, kernels.wish(paging), plain, paged)
+    how = How(made.plan.split.part, frames=frames, seed=work.seed)
+    wish = kernels.wish(paging)
+    found = result_of(how, wish, plain.built, paged) | compared(how, wish, plain, paged)
     del found["kernel"]
     found["planner"] = wanted.planner
     found["executed_by"] = {"rounds": work.rounds, "memory_bytes": work.memory_bytes}
@@ -46,7 +48,7 @@ def touches_of_paged(run: kernels.Run, pages_count: int) -> PageTouches:
     until it showed its counters. Replay of them asks whether a cache is replayed rightly, replay of
     the kernel without paging also whether both do the same."""
     recording = run.recording
-    start = np.uint64(symbols_of(run.built.vmlinux)[START].address)
+    start = np.uint64(read_kernel(run.built.vmlinux).places[START].address)
     functions = np.asarray(recording.functions.starts, np.uint64)
     page_of = ((functions - start) // np.uint64(PAGE_BYTES)).astype(np.int64)
     is_cold = (functions >= start) & (page_of < pages_count)
@@ -60,10 +62,6 @@ def touches_of_paged(run: kernels.Run, pages_count: int) -> PageTouches:
 def frames_of(wanted: Wanted) -> int:
     """The frames that a plan for RAM found."""
     return planned.linked(wanted)[0].plan.cache.frames
-
-
-def _no_planner(*_: object) -> Any:
-    raise AssertionError("the placement is given")
 
 
 def seeds() -> dict[str, Any]:

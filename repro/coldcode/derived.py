@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.engine.claims import sentences_of
-from tautochrone.coldcode.linux.flash import PAGE_BYTES
+from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.coldcode.linux.qemu import NANOSECONDS_PER_INSTRUCTION
 
 # What the paper prints.
@@ -185,7 +185,7 @@ def figures(results: Found, space: dict[tuple[str, int], Found]) -> Found:
 
     def seconds_with(loads: float) -> float:
         """Of the kernel: instructions of the recorded run, and of each load the most that a booted
-        kernel took beside the flash, which takes the paper's time."""
+        kernel took in addition to the flash, which takes the paper's time."""
         return float(base + loads * (LOAD_SECONDS + handler))
 
     static, cache = recorded["static_bytes"], CACHE_FRAMES * PAGE_BYTES + point["pager_bytes"]

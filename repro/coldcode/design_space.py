@@ -9,10 +9,10 @@ import numpy as np
 
 from repro.coldcode import kernels, planned
 from repro.coldcode.planned import OTHERS, Wanted
+from repro.coldcode.planners import REPLAYED
+from tautochrone.coldcode.placement import SEED, Touched, place
+from tautochrone.coldcode.planning import cold_of, with_pages
 from tautochrone.coldcode.replay import BELADY, POLICIES
-from tautochrone.plan.code.making import cold_of, with_pages
-from tautochrone.plan.code.planners import REPLAYED
-from tautochrone.plan.code.planners.replayed import SEED, Touched, place
 
 PART = 0.999
 FRAMES = (8, 16, 32, 64)
@@ -44,8 +44,7 @@ def of_seeds(frames: int) -> dict[str, list[int]]:
     """Loads of our placement under the recorded work and other inputs, for each seed."""
     plan = planned.made(Wanted(PART, REPLAYED, frames)).plan
     cold = cold_of(plan.code, plan.is_cold, frames)
-    common = plan.code, plan.split, plan.planner, plan.cache
-    plans = [with_pages(*common, place(cold, seed)) for seed in SEEDS]
+    plans = [with_pages(plan.code, plan.split, plan.cache, place(cold, seed)) for seed in SEEDS]
     return {
         name: [planned.loads(planned.touches_of(each, work), frames, POLICY) for each in plans]
         for name, work in WORKS.items()

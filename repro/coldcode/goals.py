@@ -6,8 +6,8 @@ from typing import Any
 from repro.coldcode import kernels, planned
 from repro.coldcode.planned import Wanted
 from tautochrone.coldcode.linux.run import sizes_of
-from tautochrone.plan.code.making import cold_of
-from tautochrone.plan.code.planners.replayed import Touched
+from tautochrone.coldcode.placement import Touched
+from tautochrone.coldcode.planning import cold_of
 
 MORE_BYTES = 64 << 10
 OUT_OF_RAM, PAGER_BYTES = 0.86, 14 << 10  # a part of the code; the pager, and what a link adds

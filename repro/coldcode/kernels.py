@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from repro.coldcode import workload
-from tautochrone.coldcode.linux import kept
+from tautochrone.coldcode.linux import build_cache
 from tautochrone.coldcode.linux.build import Built, Wish, build
 from tautochrone.coldcode.linux.qemu import Boot, Seen, boot_recorded, seen
 from tautochrone.coldcode.linux.root import Root
@@ -60,9 +60,9 @@ def wish(paging: Paging | None = None) -> Wish:
     """The kernel that is wanted."""
     if paging is None:
         return Wish(CONFIGURATION)
-    folder = kept.cache_folder() / "placements"
+    folder = build_cache.cache_folder() / "placements"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{kept.hash_of([paging.fragment])}.lds"
+    path = folder / f"{build_cache.hash_of([paging.fragment])}.lds"
     path.write_text(paging.fragment)
     return Wish(CONFIGURATION, path)
 
@@ -86,7 +86,7 @@ def run_of(work: Work, paging: Paging | None = None) -> Run:
         found, _ = boot_recorded(built, how, folder / RECORDING)
         (folder / CONSOLE).write_text(found.console, encoding="utf-8")
 
-    folder = kept.folder(kept.cache_folder(), "run", kept.hash_of(parts), make)
+    folder = build_cache.folder(build_cache.cache_folder(), "run", build_cache.hash_of(parts), make)
     return Run(built, console_of(folder), load(folder / RECORDING))
 
 

@@ -11,17 +11,17 @@ import numpy as np
 
 from repro.coldcode import kernels
 from repro.coldcode.kernels import Paging, Work
+from repro.coldcode.planners import REPLAYED, planned_by
 from repro.engine.results import REPOSITORY
 from tautochrone.coldcode.fragment import fragment_text
 from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.link_map import Piece, read_link_map
-from tautochrone.coldcode.linux import kept
+from tautochrone.coldcode.linux import build_cache
 from tautochrone.coldcode.linux.build import build
+from tautochrone.coldcode.pieces import Code, Split, code_of, split_of
+from tautochrone.coldcode.planning import Planned, for_ram
 from tautochrone.coldcode.recording import CodeRecording, patched_blocks
 from tautochrone.coldcode.replay import Cache, PageTouches, replay
-from tautochrone.plan.code.making import Planned, for_ram, planned
-from tautochrone.plan.code.pieces import Code, Split, code_of, split_of
-from tautochrone.plan.code.planners import REPLAYED
 
 OTHERS = ("profile-based", "entry-points", "link-order")  # placements that do not ask for frames
 RESULT = "plan.json"
@@ -95,12 +95,13 @@ def made(wanted: Wanted, sizes_of: str = "") -> Made:
         }
         (folder / RESULT).write_text(json.dumps(document), encoding="utf-8")
 
-    folder = kept.folder(kept.cache_folder(), "plan", kept.hash_of(parts), make)
+    mark = build_cache.hash_of(parts)
+    folder = build_cache.folder(build_cache.cache_folder(), "plan", mark, make)
     row = json.loads((folder / RESULT).read_text(encoding="utf-8"))
     is_cold = np.zeros(len(code.pieces), bool)
     is_cold[row["cold"]] = True
     split, cache = Split(row["part"], is_cold), Cache(row["frames"])
-    plan = Planned(code, split, wanted.planner, cache, row["pages"])
+    plan = Planned(code, split, cache, row["pages"])
     return Made(plan, row["seconds"])
 
 
@@ -125,16 +126,17 @@ def loads(touches: PageTouches, frames: int, policy: str) -> int:
 def _planned(code: Code, wanted: Wanted) -> Planned:
     cache = Cache(wanted.frames)
     if wanted.ram_bytes is not None:
-        return for_ram(code, wanted.ram_bytes, wanted.planner, cache)
+        return for_ram(code, wanted.ram_bytes, cache)
     assert wanted.part is not None
-    return planned(code, split_of(code, wanted.part), wanted.planner, cache)
+    return planned_by(wanted.planner, code, split_of(code, wanted.part), cache)
 
 
 def _planners_hash() -> str:
-    """Of what decides where code goes."""
-    files = [*(REPOSITORY / "tool" / "tautochrone" / "plan" / "code").rglob("*.py")]
+    """Of the files that decide where code goes."""
+    files = [*(REPOSITORY / "tool" / "tautochrone" / "coldcode").glob("*.py")]
+    files += [*(REPOSITORY / "repro" / "coldcode" / "planners").glob("*.py")]
     files += [*(REPOSITORY / "tool" / "native" / "plan").glob("code_*.[ch]")]
-    return kept.hash_of([path.read_bytes() for path in sorted(files)])
+    return build_cache.hash_of([path.read_bytes() for path in sorted(files)])
 
 
 def executed_bytes(code: Code, is_cold: np.ndarray) -> int:

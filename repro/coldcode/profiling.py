@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.coldcode import kernels, workload
-from tautochrone.coldcode.linux import kept
+from tautochrone.coldcode.linux import build_cache
 from tautochrone.coldcode.linux.qemu import boot, boot_recorded
 
 PAIRS = 5
@@ -38,7 +38,7 @@ def measure() -> dict[str, Any]:
             pairs.append({"without": without - began, "with": cpu_seconds() - without})
             # Not of the file, which names a folder that is another one each time.
             columns = (recording.touches, recording.times, recording.blocks)
-            recorded.add(kept.hash_of([column.tobytes() for column in columns]))
+            recorded.add(build_cache.hash_of([column.tobytes() for column in columns]))
             consoles.add(found.console)
     ratios = [pair["with"] / pair["without"] for pair in pairs]
     return {

@@ -6,7 +6,7 @@ from typing import Any
 from repro.coldcode import kernels, planned, workload
 from repro.coldcode.image import packages
 from repro.coldcode.kernels import Work
-from tautochrone.coldcode.linux.kept import file_hash
+from tautochrone.coldcode.linux.build_cache import file_hash
 from tautochrone.coldcode.linux.qemu import NANOSECONDS_PER_INSTRUCTION
 from tautochrone.coldcode.linux.run import sizes_of
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from repro.coldcode import kernels, planned
 from repro.coldcode.planned import OTHERS, Wanted
+from repro.coldcode.planners import REPLAYED
 from tautochrone.coldcode.fragment import PAGE_BYTES
-from tautochrone.plan.code.pieces import threshold_of
-from tautochrone.plan.code.planners import REPLAYED
+from tautochrone.coldcode.pieces import threshold_of
 
 PARTS = (1.0, 0.9999, 0.9995, 0.999, 0.998, 0.995, 0.99)
 PARTS_OF_SIZES = (*PARTS, 0.98, 0.97, 0.96, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)

@@ -13,8 +13,8 @@ from repro.coldcode import derived, goals, workload
 from repro.coldcode.image import inputs, packages
 from repro.engine.reproduction import Reproduction
 from repro.engine.results import REPOSITORY
+from tautochrone.coldcode import report
 from tautochrone.errors import TauError
-from tautochrone.report.code import verdict
 
 RESULTS = Reproduction("coldcode").results()
 SMALL = 4 << 20
@@ -140,9 +140,9 @@ def test_booted_kernels_do_what_replay_says() -> None:
 def test_the_report_states_the_range_that_was_measured() -> None:
     """Of booted kernels against replay: with the memory of the recording, and with little."""
     found: dict[str, Any] = RESULTS["derived"]["replay_range"]
-    assert round(-100 * found["least"]) == verdict.LESS_PERCENT
-    assert round(100 * found["most"]) == verdict.MORE_PERCENT
-    assert round(found["little_memory"], 1) == verdict.LITTLE_MEMORY_TIMES
+    assert round(-100 * found["least"]) == report.LESS_PERCENT
+    assert round(100 * found["most"]) == report.MORE_PERCENT
+    assert round(found["little_memory"], 1) == report.LITTLE_MEMORY_TIMES
 
 
 def test_replay_of_what_a_paged_kernel_executed_is_what_it_counted() -> None:

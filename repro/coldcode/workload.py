@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from repro.coldcode.image import inputs, packages
-from tautochrone.coldcode.linux import kept
+from tautochrone.coldcode.linux import build_cache
 from tautochrone.errors import TauError
 
 HERE = Path(__file__).resolve().parent
@@ -41,8 +41,8 @@ def image() -> Path:
     parts = [(root.parent / packages.VERSIONS).read_text()]
     parts += [(HERE / "image" / name).read_text() for name in SCRIPTS]
     parts += [*APPLETS, str(sorted(inputs.SETS.items())), str(inputs.VIDEOS), str(inputs.PICTURES)]
-    mark = kept.hash_of([*parts, str(IMAGE_BYTES), UUID])
-    return kept.folder(kept.cache_folder(), "workload", mark, _make) / IMAGE
+    mark = build_cache.hash_of([*parts, str(IMAGE_BYTES), UUID])
+    return build_cache.folder(build_cache.cache_folder(), "workload", mark, _make) / IMAGE
 
 
 def _make(folder: Path) -> None:

@@ -20,7 +20,7 @@ from bokeh.models import FactorRange, HoverTool, Span, UIElement
 from bokeh.plotting import figure
 
 from repro.engine.sentences import filled, value_at
-from tautochrone.report.panel import (
+from tautochrone.report.figure import (
     BLUE, GRAY, GREEN, ORANGE, RED, Panel, label_bytes, plain_figure
 )
 

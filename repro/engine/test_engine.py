@@ -252,7 +252,7 @@ def test_bars_and_lines_have_their_numbers(small: Reproduction) -> None:
     bars, lines = small.panels()
     assert dict(bars.columns) == {"group": ["g", "h"], "x": [1, 2], "y": [3, None]}
     assert lines.columns["T"] == ["99 %", "50 %", "99 %"] and lines.columns["loads"] == [2, 3, 1]
-    looks = [line.glyph.line_dash for line in lines.model.renderers[::2]]
+    looks = [line.glyph.line_dash for line in lines.figure.renderers[::2]]
     assert looks[0] != looks[1]
     assert [*figures.panels(small.sentences, {}, small.module)] == []
 

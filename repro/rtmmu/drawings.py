@@ -10,7 +10,7 @@ from bokeh.models import NumeralTickFormatter, UIElement
 from repro.engine.figures import Columns, series_of
 from repro.rtmmu.figures import FREE_KINDS, MALLOC_KINDS
 from repro.rtmmu.page_costs import CONVENTIONAL, OURS
-from tautochrone.report.panel import BLUE, GREEN, ORANGE, label_bytes, plain_figure
+from tautochrone.report.figure import BLUE, GREEN, ORANGE, label_bytes, plain_figure
 
 TITLES = {OURS: "a: ours", CONVENTIONAL: "b: conventional"}
 COLORS = (BLUE, ORANGE, GREEN)

@@ -28,13 +28,13 @@ def cost(run: Any) -> dict[str, Any]:
     """What a run shows: pages, and the costs of malloc, free and fault."""
     result: dict[str, Any] = {
         name: getattr(run, name)
-        for name in ("peak_mapped_pages", "mean_mapped_pages", "faults", "table_bytes")
+        for name in ("peak_mapped_pages", "faults")
     }
     for call in CALLS:
         calls = run.calls[call]
         result[call] = {"count": calls.count}
         for measure in MEASURES:
-            for part in ("max", "p999", "bound"):
+            for part in ("max", "bound"):
                 result[call][f"{part}_{measure}"] = getattr(calls, f"{part}_{measure}")
     return result
 
@@ -51,7 +51,6 @@ def gains(ours: Any, theirs: Any, unit: str, suffix: str = "") -> dict[str, floa
         f"malloc_penalty{suffix}": ratio(ours["malloc"][worst], theirs["malloc"][worst]),
         f"free_gain{suffix}": ratio(theirs["free"][worst], ours["free"][worst]),
         "footprint": ratio(theirs["peak_mapped_pages"], ours["peak_mapped_pages"]),
-        "mean_footprint": ratio(theirs["mean_mapped_pages"], ours["mean_mapped_pages"]),
     }
 
 

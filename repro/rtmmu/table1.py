@@ -37,15 +37,12 @@ def recording(trace: Path) -> dict[str, Any]:
         accesses = reader.header.get("accesses", {})
         events_of_op = reader.totals.events_of_op
         heap = accesses.get("heap_loads", 0) + accesses.get("heap_stores", 0)
-        other = accesses.get("other_loads", 0) + accesses.get("other_stores", 0)
     touches = events_of_op[synthetic.TOUCH]
     return {
-        "trace_bytes": trace.stat().st_size,
         "allocations": sum(events_of_op[: synthetic.FREED]),
         "frees": events_of_op[synthetic.FREED],
         "touch_events": touches,
         "heap_accesses": heap,
-        "other_accesses": other,
         "accesses_per_touch_event": heap / touches if touches else None,
     }
 

@@ -48,24 +48,15 @@ class TileRun:
 
 def largest(each: TileCalls | TileAccesses) -> dict[str, Any]:
     """What Table I says of an operation."""
-    facts: dict[str, Any] = {
-        "count": each.count, "max_cycles": each.max_cycles, "p999_cycles": each.p999_cycles
-    }
+    facts: dict[str, Any] = {"count": each.count, "max_cycles": each.max_cycles}
     if isinstance(each, TileAccesses):
         facts["counted"] = np.stack([each.cycles, each.counts], axis=1).tolist()
-    elif each.count:
-        facts["mean_cycles"] = float(each.cycles.mean())
     return facts
 
 
 def facts_of(done: TileReplay) -> dict[str, Any]:
     """A replay as JSON has it."""
-    facts: dict[str, Any] = {name: getattr(done, name) for name in FACTS}
-    facts |= {
-        "cycles": done.cycles,
-        "start_cycles": done.start_cycles,
-        "mean_mapped_pages": done.mean_mapped_pages,
-    }
+    facts: dict[str, Any] = {name: getattr(done, name) for name in (*FACTS, "cycles")}
     for kind, each in {**done.calls, **done.accesses}.items():
         facts[kind] = largest(each)
     return facts
@@ -107,7 +98,7 @@ def replayed(trace: Path, system: str, name: str | None = None) -> TileRun:
     return run
 
 
-def beside(trace: Path, system: str, run: TileRun) -> dict[str, Any]:
+def compared_with_core(trace: Path, system: str, run: TileRun) -> dict[str, Any]:
     """The same trace on the emulated core with the tile's heap: whether all pages and places are
     the same, and how many cycles the tile takes for an instruction of the same calls."""
     software = page_replay(trace, system, heap_bytes=HEAP_PAGES * PAGE_BYTES)

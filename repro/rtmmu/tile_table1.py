@@ -10,7 +10,7 @@ from repro.rtmmu.table1 import PAPER, span, traces, with_paper
 from tautochrone.replay.tile.cycle_bounds import tile_bounds
 from tautochrone.replay.tile.program import tile_system
 
-RATIOS = ("malloc_penalty", "free_gain", "footprint", "fault_penalty")
+RATIOS = ("malloc_penalty", "free_gain", "footprint")
 KINDS = ("malloc", "aligned_alloc", "resize", "free", "fault", "load", "store")
 
 
@@ -19,15 +19,14 @@ def row_of(name: str, trace: Path) -> dict[str, Any]:
     systems: dict[str, Any] = {}
     for system in tile_run.SYSTEMS:
         run = tile_run.replayed(trace, system)
-        systems[system] = {**run.facts, **tile_run.beside(trace, system, run)}
+        systems[system] = {**run.facts, **tile_run.compared_with_core(trace, system, run)}
     ours, theirs = systems[OURS], systems[CONVENTIONAL]
-    faults = (system["fault"]["max_cycles"] for system in (ours, theirs))
     return {
         "program": name,
         "events": ours["events"],
         "touches": ours["touches"],
         "systems": systems,
-        "ratios": gains(ours, theirs, "cycles") | {"fault_penalty": ratio(*faults)},
+        "ratios": gains(ours, theirs, "cycles"),
     }
 
 

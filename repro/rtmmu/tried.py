@@ -20,7 +20,7 @@ from tautochrone.console.output import note
 
 SEEDS = tuple(range(1, 41))
 SPANNED = (
-    *("conventional_pages", "our_pages", "footprint", "live_objects"),
+    *("conventional_pages", "our_pages", "footprint"),
     *("free_gain_instructions", "malloc_penalty_instructions"),
 )
 CHOICES = {
@@ -44,10 +44,7 @@ def counted(seed: int, actions: int, by: Choice = synthetic.PLAIN) -> dict[str, 
         "conventional_pages": int(theirs.max()),
         "our_pages": int(ours.max()),
         "footprint": float(theirs.max() / ours.max()),
-        "live_objects": max(pages.live),
         "arcs": arcs(theirs),
-        "highest_drop_pages": int(-np.diff(theirs).min()),
-        "returned_pages_max": max(pages.returned_pages, default=0),
     }
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import recording
-from bench.allocators.programs import SOLVED, three_sat
 from bench.commands import compiled
+from bench.programs import SOLVED, three_sat
 from bench.recording import Run
 from repro.engine.results import results_of
 

@@ -6,8 +6,16 @@ With `--no-loadscope-reorder` pytest-xdist hands out files in the order of colle
 import pytest
 
 HEAVY = (
-    "linux/coldcode/tests/test_smallest_kernel.py",  # builds a kernel, on both cores
+    "linux/coldcode/tests/test_smallest_kernel.py",  # may build a kernel, on all processors
     "tests/test_pages.py",
+    "core/tests/test_core.py",
+    "tool/tests/compose/test_neighbors.py",
+    "core/tests/page_heap/test_page_heap_programs.py",
+    "tool/tests/replay/tile/test_tile.py",
+    "tool/tests/tlb/test_run.py",
+    "tool/tests/compose/test_compose_commands.py",
+    "linux/runtime/tests/test_layout.py",
+    "tool/tests/tlb/discover/test_simulated_processors.py",
     "tests/test_size_a_heap.py",
 )
 

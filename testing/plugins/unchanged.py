@@ -4,20 +4,22 @@ The inputs of a test file are, by the table of arrows in DESIGN.md:
 
 - each file in its folder's row, and in each row that these rows may use, however indirectly;
 - `testing`, if a Python file of these rows imports it;
-- each top folder that the row's Python files, or those of `testing`, name in quotes;
+- each top folder that the row's Python files, or their modules of `testing`, name in quotes, with
+  its tests only if they also name "tests";
 - the files of the root, its documents only where the row's Python files name a document.
 
 Tests of `scripts` and `tests` read the whole tree. Every test depends on the installed packages of
 Debian and of Python, the installed command, the user, the machine and the environment.
 
-A test file is recorded when all its tests have run and passed. Nothing is left out under CI, nor if
-only some tests are asked for.
+A test file is recorded when all its tests have run and passed. Nothing is left out under CI, if
+only some tests are asked for, or where git or dpkg-query cannot say what the inputs are.
 """
 
 import hashlib
 import os
 import platform
 import re
+import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -31,7 +33,7 @@ import pytest
 PLUGIN = "tautochrone-unchanged"
 RECORD = "tautochrone/unchanged"
 READ_ALL = ("scripts", "tests")
-IMPORTS_TESTING = re.compile(r"^(?:from|import) testing\b", re.M)
+IMPORTS_TESTING = re.compile(r"^\s*(?:from|import) testing\b[^\n(]*(?:\([^)]*\))?", re.M)
 QUOTED = re.compile(r"""["']([a-z]+)[/"']""")
 NAMES_DOCUMENT = re.compile(r"\.md\b")
 # Built in the source tree for developers, and ignored by git.
@@ -72,7 +74,14 @@ class Inputs:
         from arrows import may_use, row_of
 
         found = row_of(Path(folder, "file"), self.rows)
-        used = {name for name in self.by_folder if found and name and may_use(found[1], name)}
+        # Only tests use tests, of their own side.
+        side = "" if is_of_no_test(folder) else folder.partition("/")[0]
+        used = {
+            name
+            for name in filter(None, self.by_folder)
+            if is_of_no_test(name) or name.partition("/")[0] == side
+            if found and may_use(found[1], name)
+        }
         return used | ({"testing"} if IMPORTS_TESTING.search(self.python(folder)) else set())
 
     @cache
@@ -80,6 +89,17 @@ class Inputs:
         """The text of a folder's Python files."""
         names = sorted(name for name in self.by_folder[folder] if name.endswith(".py"))
         return "\n".join((self.root / name).read_text() for name in names)
+
+    def python_of_testing(self, text: str) -> str:
+        """The text of the modules in `testing` that a text imports, and that these import."""
+        names = filter(lambda name: name.endswith(".py"), self.by_folder["testing"])
+        left = {name: (self.root / name).read_text() for name in names}
+        found, new = "", text
+        while new:
+            words = set(re.findall(r"\w+", " ".join(IMPORTS_TESTING.findall(new))))
+            new = "".join(left.pop(name) for name in list(left) if Path(name).stem in words)
+            found += new
+        return found
 
     @cache
     def reached(self, folder: str) -> set[str]:
@@ -91,9 +111,12 @@ class Inputs:
             new = self.used_by(left.pop()) - found
             found |= new
             left += new
-        text = "".join(self.python(each) for each in {folder, "testing"} & found)
+        text = self.python(folder)
+        if IMPORTS_TESTING.search(text):
+            text += self.python_of_testing(text)
         named = set(QUOTED.findall(text))
-        return found | {each for each in self.by_folder if each.partition("/")[0] in named}
+        under = {each for each in self.by_folder if each.partition("/")[0] in named}
+        return found | (under if "tests" in named else set(filter(is_of_no_test, under)))
 
     @cache
     def names(self, folder: str) -> set[str]:
@@ -108,6 +131,13 @@ class Inputs:
         names = sorted(self.names(self.folder_of(test_file)))
         told = [self.common, *(f"{name} {self.contents[name]}" for name in names)]
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+def is_of_no_test(folder: str) -> bool:
+    """Whether a folder is not one of tests."""
+    from sources import is_test
+
+    return not is_test(Path(folder, "file"))
 
 
 def rows_of(root: Path) -> list[Any]:
@@ -205,10 +235,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start, except in a worker, under CI, or if only some tests are asked for."""
+    """Start, except in a worker, or if the tests or their inputs are not all known."""
     partial = config.option.keyword or any("::" in word for word in config.args)
     asked = config.option.skip_unchanged and not hasattr(config, "workerinput")
-    if asked and not partial and not os.environ.get("CI"):
+    known = (config.rootpath / ".git").exists() and shutil.which("dpkg-query")
+    if asked and known and not partial and not os.environ.get("CI"):
         config.pluginmanager.register(Unchanged(config), PLUGIN)
 
 
@@ -216,4 +247,4 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave out a file whose inputs are unchanged."""
     plugin = config.pluginmanager.get_plugin(PLUGIN)
     left_out = plugin.left_out if plugin else getattr(config, "workerinput", {}).get(RECORD, ())
-    return str(collection_path.relative_to(config.rootpath)) in left_out or None
+    return str(collection_path).removeprefix(f"{config.rootpath}/") in left_out or None

@@ -1,7 +1,8 @@
 // Goal: each sentence of core/buddy.h, by example; the full walk sees each broken invariant.
 // Method: small tables whose blocks can be told by hand, and the largest one.
-#include "core/tests/buddy/oracle_buddy.h"
+#include "core/buddy.h"
 #include "core/tests/checks/check_buddy.h"
+#include "core/tests/kit/test.h"
 
 enum { FRAMES_MAX = 1 << 16, BYTES_MAX = TAU_BUDDY_SIZE_BYTES(TAU_BUDDY_FRAMES_MAX) };
 
@@ -41,7 +42,7 @@ static void expect_free(const char *counts) {
     EXPECT_EQUAL(check_buddy(&buddy), 0);
 }
 
-static void init_refuses_what_cannot_be(void) {
+TEST_CASE(init_refuses_what_cannot_be) {
     const size_t needed = TAU_BUDDY_SIZE_BYTES(100u);
     struct tau_buddy untouched;
     memset(&buddy, 0xa5, sizeof buddy);
@@ -63,7 +64,7 @@ static void init_refuses_what_cannot_be(void) {
     expect_free("0 0 0 0 0 0 0 0");
 }
 
-static void the_state_takes_what_the_macro_says(void) {
+TEST_CASE(the_state_takes_what_the_macro_says) {
     const uint32_t counts[] = {1, 4, 5, 16, 17, 255, 16384, 16385, TAU_BUDDY_FRAMES_MAX};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         const size_t needed = TAU_BUDDY_SIZE_BYTES(counts[i]);
@@ -79,7 +80,7 @@ static void the_state_takes_what_the_macro_says(void) {
     EXPECT_EQUAL(TAU_BUDDY_SIZE_BYTES(256), 477);
 }
 
-static void ranges_ascend(void) {
+TEST_CASE(ranges_ascend) {
     open_table(100, 3, 20);
     expect_free("4 4 0 0 0 0 0 0");
     EXPECT_EQUAL(tau_buddy_add(&buddy, (struct tau_frame){50}, 0), TAU_BAD_ARGUMENT);
@@ -95,7 +96,7 @@ static void ranges_ascend(void) {
     expect_free("2 5 0 0 0 0 0 0");
 }
 
-static void the_lowest_of_the_last_listed_is_taken(void) {
+TEST_CASE(the_lowest_of_the_last_listed_is_taken) {
     open_table(64, 0, 64);
     expect_free("0 0 0 1 0 0 0 0");
     EXPECT_EQUAL(take(0), 0);
@@ -115,7 +116,7 @@ static void the_lowest_of_the_last_listed_is_taken(void) {
     expect_free("3 1 2 0 0 0 0 0");
 }
 
-static void four_free_siblings_are_one_block(void) {
+TEST_CASE(four_free_siblings_are_one_block) {
     open_table(64, 0, 64);
     for (uint32_t frame = 0; frame < 64; frame++) {
         EXPECT_EQUAL(take(0), frame);
@@ -133,7 +134,7 @@ static void four_free_siblings_are_one_block(void) {
     expect_free("0 0 0 1 0 0 0 0");
 }
 
-static void the_largest_blocks_stay_apart(void) {
+TEST_CASE(the_largest_blocks_stay_apart) {
     open_table(1 << 16, 0, 1 << 16);
     expect_free("0 0 0 0 0 0 0 4");
     for (uint32_t block = 0; block < 4; block++) {
@@ -149,7 +150,7 @@ static void the_largest_blocks_stay_apart(void) {
     expect_free("0 0 0 0 0 0 0 4");
 }
 
-static void a_wrong_give_is_refused_with_its_reason(void) {
+TEST_CASE(a_wrong_give_is_refused_with_its_reason) {
     open_table(128, 4, 60);
     EXPECT_EQUAL(take(1), 4);
     EXPECT_EQUAL(take(0), 8);
@@ -182,7 +183,7 @@ static void a_wrong_give_is_refused_with_its_reason(void) {
     EXPECT_EQUAL(frame.number, 7);
 }
 
-static void a_mix_is_taken_as_it_is_or_not_at_all(void) {
+TEST_CASE(a_mix_is_taken_as_it_is_or_not_at_all) {
     open_table(64, 0, 64);
     struct tau_frame taken[64];
     const uint32_t fits[TAU_BUDDY_ORDERS] = {5, 2, 2};
@@ -206,7 +207,7 @@ static void a_mix_is_taken_as_it_is_or_not_at_all(void) {
     expect_free("0 0 0 0 0 0 0 0");
 }
 
-static void what_is_free_can_be_asked(void) {
+TEST_CASE(what_is_free_can_be_asked) {
     REQUIRE(tau_buddy_init(&buddy, &memory, sizeof memory, 64) == TAU_OK);
     unsigned order = 9;
     EXPECT(!tau_buddy_largest(&buddy, &order) && order == 9);
@@ -236,7 +237,7 @@ static void open_used(void) {
         EXPECT_EQUAL(check_buddy(&buddy), number);                                                 \
     } while (0)
 
-static void the_walk_sees_what_is_broken(void) {
+TEST_CASE(the_walk_sees_what_is_broken) {
     const uint32_t low = buddy.orders[0].groups_first;
     const uint32_t high = buddy.orders[1].groups_first;
     EXPECT_BROKEN(buddy.links[0].at[1] = 0, 1);
@@ -257,7 +258,7 @@ static void the_walk_sees_what_is_broken(void) {
     EXPECT_BROKEN(buddy.orders[3].groups_first++, 7);
 }
 
-static void the_self_test_sees_the_heads(void) {
+TEST_CASE(the_self_test_sees_the_heads) {
     const uint32_t low = buddy.orders[0].groups_first;
     EXPECT_BROKEN(EXPECT(tau_buddy_invariants_hold(&buddy)), 0);
     open_used();
@@ -294,19 +295,3 @@ static void the_self_test_sees_the_heads(void) {
     buddy.links = NULL;
     EXPECT(!tau_buddy_invariants_hold(&buddy));
 }
-
-static const struct test tests[] = {
-    TEST(init_refuses_what_cannot_be),
-    TEST(the_state_takes_what_the_macro_says),
-    TEST(ranges_ascend),
-    TEST(the_lowest_of_the_last_listed_is_taken),
-    TEST(four_free_siblings_are_one_block),
-    TEST(the_largest_blocks_stay_apart),
-    TEST(a_wrong_give_is_refused_with_its_reason),
-    TEST(a_mix_is_taken_as_it_is_or_not_at_all),
-    TEST(what_is_free_can_be_asked),
-    TEST(the_walk_sees_what_is_broken),
-    TEST(the_self_test_sees_the_heads),
-};
-
-TEST_MAIN(tests)

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "core/budget.c"
+#include "core/private/heap/budget_table.h"
 #include "core/tests/checks/check_tlsf.h"
 
 static const unsigned char *bytes_at(const struct tau_budget *heap, tau_word link) {

@@ -1,7 +1,4 @@
 // Full walk over a budgeted heap: every bucket, every table entry, and the shared TLSF.
-//
-// check_budget.c includes ../budget.c to see its structures, so a program links check_budget.c
-// instead.
 #ifndef TAU_CHECK_BUDGET_H
 #define TAU_CHECK_BUDGET_H
 

@@ -8,7 +8,7 @@ static bool has(const struct tau_code_cache_flags *flags, uint32_t frame) {
     return (flags->words[frame / 32] & UINT32_C(1) << frame % 32) != 0;
 }
 
-// [COLD-11], from the frames and from the pages; COUNT is that of the loaded pages.
+// [COLD-11], from the frames and from the pages; COUNT becomes the number of loaded pages.
 static bool pages_and_frames_agree(const struct tau_code_cache *cache, uint32_t *count) {
     uint32_t loaded = 0;
     for (uint32_t frame = 0; frame < cache->frames_count; frame++) {

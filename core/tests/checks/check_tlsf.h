@@ -1,6 +1,4 @@
 // Full walk over a TLSF heap: every block, every list, every statistic.
-//
-// check_tlsf.c includes ../tlsf.c to see its structures, so a program links check_tlsf.c instead.
 #ifndef TAU_CHECK_TLSF_H
 #define TAU_CHECK_TLSF_H
 

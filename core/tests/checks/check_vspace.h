@@ -8,7 +8,7 @@
 #define CHECK_VSPACE_VALIDITY 100u
 
 // The number of the first broken invariant of docs/spec/vspace.md ("[VSP-n]"; [PVA-n] plus 100), 0
-// if all hold. Adds 1 to PLACES, a byte a frame of the machine or NULL, for every mapped page's
+// if all hold. Adds 1 to PLACES, one byte per frame of the machine or NULL, for every mapped page's
 // frame. Cost: a few steps a page.
 unsigned check_vspace(const struct tau_vspace *space, unsigned char *places);
 

@@ -51,7 +51,7 @@ static enum tau_status pin(uint32_t page) {
 }
 
 // [P3-4] Thread 1 executes V1, thread 2 needs V2, which takes V1's frame; both go on.
-static void figure_1(void) {
+TEST_CASE(figure_1) {
     open_cache(2, 2, TAU_CODE_CACHE_ROUND_ROBIN);
     EXPECT_EQUAL(load(1), 0);
     EXPECT_EQUAL(load(9), 1);
@@ -64,7 +64,7 @@ static void figure_1(void) {
     EXPECT_EQUAL(cache.counts.evictions, 2);
 }
 
-static void init_refuses_what_cannot_be(void) {
+TEST_CASE(init_refuses_what_cannot_be) {
     const struct tau_code_cache_settings right = {PAGES, 4, 4, TAU_CODE_CACHE_NRU, 1};
     struct tau_code_cache untouched;
     memset(&cache, 0xa5, sizeof cache);
@@ -102,12 +102,12 @@ static void init_refuses_what_cannot_be(void) {
     EXPECT_EQUAL(check_code_cache(&cache), 0);
 }
 
-static void the_least_frames_are_counted(void) {
+TEST_CASE(the_least_frames_are_counted) {
     EXPECT_EQUAL(TAU_CODE_CACHE_FRAMES_LEAST(1, 0), 4);
     EXPECT_EQUAL(TAU_CODE_CACHE_FRAMES_LEAST(3, 5), 17);
 }
 
-static void round_robin_takes_frames_in_turn(void) {
+TEST_CASE(round_robin_takes_frames_in_turn) {
     open_cache(5, 4, TAU_CODE_CACHE_ROUND_ROBIN);
     for (uint32_t page = 0; page < PAGES; page++) {
         EXPECT_EQUAL(page < 5 ? load(page) : replace(page, page - 5), page % 5);
@@ -115,7 +115,7 @@ static void round_robin_takes_frames_in_turn(void) {
 }
 
 // Whatever is used, an instruction's four pages stay once they are loaded [COLD-9].
-static void recent_loads_stay(void) {
+TEST_CASE(recent_loads_stay) {
     for (unsigned policy = 0; policy <= TAU_CODE_CACHE_AGING; policy++) {
         open_cache(4, 4, (enum tau_code_cache_policy)policy);
         struct tau_code_cache_answer answer;
@@ -129,7 +129,7 @@ static void recent_loads_stay(void) {
     }
 }
 
-static void empty_frames_come_first(void) {
+TEST_CASE(empty_frames_come_first) {
     open_cache(6, 3, TAU_CODE_CACHE_NRU);
     for (uint32_t page = 0; page < 6; page++) {
         (void)load(page);
@@ -141,7 +141,7 @@ static void empty_frames_come_first(void) {
     EXPECT_EQUAL(page_frames[1], 0xff);
     EXPECT_EQUAL(drop(frame), TAU_FRAME_FREE);
     EXPECT_EQUAL(load(10), frame);
-    EXPECT_EQUAL(drop(frame), TAU_OK);  // recent: it is no candidate for two loads
+    EXPECT_EQUAL(drop(frame), TAU_OK);  // recent: not a candidate for two loads
     struct tau_code_cache_answer answer;
     for (uint32_t page = 11; page < 13; page++) {
         REQUIRE(tau_code_cache_fault(&cache, (struct tau_page){page}, &answer) == TAU_OK);
@@ -151,7 +151,7 @@ static void empty_frames_come_first(void) {
     EXPECT_EQUAL(cache.counts.drops, 2);
 }
 
-static void nru_takes_the_unused(void) {
+TEST_CASE(nru_takes_the_unused) {
     open_cache(8, 1, TAU_CODE_CACHE_NRU);
     for (uint32_t page = 0; page < 8; page++) {
         (void)load(page);
@@ -170,7 +170,7 @@ static void nru_takes_the_unused(void) {
 }
 
 // A use before the last period counts less than one in it, and less than one now.
-static void aging_takes_the_longest_unused(void) {
+TEST_CASE(aging_takes_the_longest_unused) {
     open_cache(4, 1, TAU_CODE_CACHE_AGING);
     for (uint32_t page = 0; page < 4; page++) {
         (void)load(page);
@@ -191,7 +191,7 @@ static void aging_takes_the_longest_unused(void) {
     EXPECT_EQUAL(replace(22, 20), older);  // what was used longer ago than an age is forgotten
 }
 
-static void pinned_pages_are_never_loaded(void) {
+TEST_CASE(pinned_pages_are_never_loaded) {
     struct tau_code_cache_answer answer = {TAU_CODE_CACHE_LOAD, {77}, {78}};
     open_cache(4, 4, TAU_CODE_CACHE_RANDOM);
     (void)load(5);
@@ -212,7 +212,7 @@ static void pinned_pages_are_never_loaded(void) {
     EXPECT_EQUAL(check_code_cache(&cache), 0);
 }
 
-static void flags_beyond_the_frames_are_ignored(void) {
+TEST_CASE(flags_beyond_the_frames_are_ignored) {
     const struct tau_code_cache_flags all = {{UINT32_MAX, UINT32_MAX}};
     open_cache(33, 4, TAU_CODE_CACHE_AGING);
     tau_code_cache_use(&cache, &all);
@@ -237,7 +237,7 @@ static void flags_beyond_the_frames_are_ignored(void) {
         EXPECT_EQUAL(check_code_cache(&cache), 0);                                                 \
     } while (0)
 
-static void the_walk_sees_each_broken_invariant(void) {
+TEST_CASE(the_walk_sees_each_broken_invariant) {
     open_cache(6, 3, TAU_CODE_CACHE_ROUND_ROBIN);
     for (uint32_t page = 0; page < 5; page++) {
         (void)load(page);
@@ -266,7 +266,7 @@ static void the_walk_sees_each_broken_invariant(void) {
 }
 
 // Without the walk: the bounded self test alone.
-static void the_self_test_sees_what_is_near(void) {
+TEST_CASE(the_self_test_sees_what_is_near) {
     open_cache(6, 3, TAU_CODE_CACHE_ROUND_ROBIN);
     for (uint32_t page = 0; page < 8; page++) {
         struct tau_code_cache_answer answer;
@@ -294,20 +294,3 @@ static void the_self_test_sees_what_is_near(void) {
     cache.page_frames = NULL;
     EXPECT(!tau_code_cache_invariants_hold(&cache));
 }
-
-static const struct test tests[] = {
-    TEST(figure_1),
-    TEST(init_refuses_what_cannot_be),
-    TEST(the_least_frames_are_counted),
-    TEST(round_robin_takes_frames_in_turn),
-    TEST(recent_loads_stay),
-    TEST(empty_frames_come_first),
-    TEST(nru_takes_the_unused),
-    TEST(aging_takes_the_longest_unused),
-    TEST(pinned_pages_are_never_loaded),
-    TEST(flags_beyond_the_frames_are_ignored),
-    TEST(the_walk_sees_each_broken_invariant),
-    TEST(the_self_test_sees_what_is_near),
-};
-
-TEST_MAIN(tests)

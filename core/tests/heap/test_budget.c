@@ -14,7 +14,7 @@ static size_t rounded(size_t size) {
 
 // ---- Where objects go -------------------------------------------------------------------------
 
-static void objects_go_to_their_exact_region(void) {
+TEST_CASE(objects_go_to_their_exact_region) {
     for (size_t i = 0; i < PLAN_COUNT; i++) {
         for (size_t size = rounded(plan[i].size_bytes) - UNIT + 1;
              size <= rounded(plan[i].size_bytes); size++) {
@@ -37,7 +37,7 @@ static void objects_go_to_their_exact_region(void) {
     }
 }
 
-static void other_sizes_go_to_the_shared_region(void) {
+TEST_CASE(other_sizes_go_to_the_shared_region) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, 65536);
     for (size_t size = 1; size < 1200; size++) {
         bool has_class = false;
@@ -54,7 +54,7 @@ static void other_sizes_go_to_the_shared_region(void) {
     budget_close(&heap);
 }
 
-static void buckets_come_back_newest_first(void) {
+TEST_CASE(buckets_come_back_newest_first) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
     void *buckets[8];
     for (size_t i = 0; i < 8; i++) {
@@ -76,7 +76,7 @@ static void buckets_come_back_newest_first(void) {
     budget_close(&heap);
 }
 
-static void calloc_clears_buckets_and_others(void) {
+TEST_CASE(calloc_clears_buckets_and_others) {
     static const size_t sizes[] = {24, 100, 40};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
@@ -93,7 +93,7 @@ static void calloc_clears_buckets_and_others(void) {
     }
 }
 
-static void aligned_objects_go_to_the_shared_region(void) {
+TEST_CASE(aligned_objects_go_to_the_shared_region) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, 65536);
     for (size_t alignment = 1; alignment <= 8192; alignment *= 2) {
         void *object = tau_budget_aligned_alloc(heap.budget, alignment, 24);
@@ -110,7 +110,7 @@ static void aligned_objects_go_to_the_shared_region(void) {
 
 // ---- realloc ----------------------------------------------------------------------------------
 
-static void realloc_keeps_a_bucket_while_it_fits(void) {
+TEST_CASE(realloc_keeps_a_bucket_while_it_fits) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
     unsigned char *object = tau_budget_malloc(heap.budget, 100);
     pattern_write(object, 100, 1);
@@ -135,7 +135,7 @@ static void realloc_keeps_a_bucket_while_it_fits(void) {
 }
 
 // A shared object falls back to a bucket of its new size, unless that would lose its alignment.
-static void realloc_falls_back_to_a_bucket(void) {
+TEST_CASE(realloc_falls_back_to_a_bucket) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, 700);
     unsigned char *object = tau_budget_malloc(heap.budget, 200);
     REQUIRE(object != NULL && !is_bucket(&heap, object));
@@ -155,7 +155,7 @@ static void realloc_falls_back_to_a_bucket(void) {
 // ---- Exhaustion -------------------------------------------------------------------------------
 
 // With no bucket and no shared byte left, everything that needs memory is refused and counted.
-static void exhaustion_changes_nothing(void) {
+TEST_CASE(exhaustion_changes_nothing) {
     for (unsigned has_shared = 0; has_shared < 2; has_shared++) {
         struct test_budget heap = budget_open(plan, PLAN_COUNT, has_shared ? 1024 : 0);
         void *object = tau_budget_malloc(heap.budget, 24);
@@ -189,7 +189,7 @@ static void exhaustion_changes_nothing(void) {
 }
 
 // No size, however large, is taken for a small one.
-static void huge_requests_are_refused(void) {
+TEST_CASE(huge_requests_are_refused) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
     void *object = tau_budget_malloc(heap.budget, 100);
     for (unsigned bits = 13; bits <= 64; bits++) {
@@ -222,7 +222,7 @@ static void expect_misuse(struct test_budget *heap, void *pointer, enum tau_stat
     EXPECT_UNCHANGED(&heap->memory);
 }
 
-static void misuse_of_buckets_is_reported(void) {
+TEST_CASE(misuse_of_buckets_is_reported) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
     unsigned char *used = tau_budget_malloc(heap.budget, 100);
     unsigned char *freed = tau_budget_malloc(heap.budget, 100);
@@ -245,8 +245,8 @@ static void misuse_of_buckets_is_reported(void) {
     budget_close(&heap);
 }
 
-// Whatever the buckets hold, free takes none of their addresses but those of used buckets.
-static void every_address_that_is_no_used_bucket_is_reported(void) {
+// Whatever the buckets hold, free takes only the addresses of used buckets.
+TEST_CASE(every_address_that_is_no_used_bucket_is_reported) {
     for (unsigned round = 0; TAU_CHECK_LEVEL >= 1 && round < 50; round++) {
         struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
         unsigned char *used[20] = {NULL};
@@ -277,7 +277,7 @@ static void every_address_that_is_no_used_bucket_is_reported(void) {
 }
 
 // Without a shared region every pointer outside is foreign.
-static void misuse_without_a_shared_region_is_reported(void) {
+TEST_CASE(misuse_without_a_shared_region_is_reported) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, 0);
     EXPECT(tau_budget_shared(heap.budget) == NULL);
     void *used = tau_budget_malloc(heap.budget, 24);
@@ -291,7 +291,7 @@ static void misuse_without_a_shared_region_is_reported(void) {
 }
 
 // Whoever writes on after free does not send the next objects elsewhere.
-static void an_overwritten_free_bucket_is_not_obeyed(void) {
+TEST_CASE(an_overwritten_free_bucket_is_not_obeyed) {
     static const int fills[] = {0x00, 0x01, 0x41, 0x55, 0x7f, 0x80, 0xaa, 0xff};
     for (size_t f = 0; TAU_CHECK_LEVEL >= 1 && f < COUNT_OF(fills); f++) {
         for (size_t bytes = 1; bytes <= 2 * WORD; bytes++) {
@@ -319,7 +319,7 @@ static void an_overwritten_free_bucket_is_not_obeyed(void) {
 }
 
 // Regression: in a region of many buckets a changed low byte of a link is a likely index.
-static void one_overwritten_byte_of_many_buckets_is_not_obeyed(void) {
+TEST_CASE(one_overwritten_byte_of_many_buckets_is_not_obeyed) {
     static const struct tau_budget_class many[] = {{100, 300}};
     for (unsigned round = 0; TAU_CHECK_LEVEL >= 1 && round < 500; round++) {
         struct test_budget heap = budget_open(many, 1, SHARED_BYTES);
@@ -339,7 +339,7 @@ static void one_overwritten_byte_of_many_buckets_is_not_obeyed(void) {
 
 // ---- Hooks ------------------------------------------------------------------------------------
 
-static void buckets_are_traced_and_filled(void) {
+TEST_CASE(buckets_are_traced_and_filled) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
     unsigned char *object = tau_budget_malloc(heap.budget, 97);
     EXPECT(test_port.trace_old == NULL && test_port.trace_pointer == object);
@@ -352,23 +352,3 @@ static void buckets_are_traced_and_filled(void) {
     EXPECT(!TAU_JUNK_FILL || all_bytes_are(object + 2 * WORD, rounded(100) - 2 * WORD, 0x55));
     budget_close(&heap);
 }
-
-static const struct test tests[] = {
-    TEST(objects_go_to_their_exact_region),
-    TEST(other_sizes_go_to_the_shared_region),
-    TEST(buckets_come_back_newest_first),
-    TEST(calloc_clears_buckets_and_others),
-    TEST(aligned_objects_go_to_the_shared_region),
-    TEST(realloc_keeps_a_bucket_while_it_fits),
-    TEST(realloc_falls_back_to_a_bucket),
-    TEST(exhaustion_changes_nothing),
-    TEST(huge_requests_are_refused),
-    TEST(misuse_of_buckets_is_reported),
-    TEST(every_address_that_is_no_used_bucket_is_reported),
-    TEST(misuse_without_a_shared_region_is_reported),
-    TEST(an_overwritten_free_bucket_is_not_obeyed),
-    TEST(one_overwritten_byte_of_many_buckets_is_not_obeyed),
-    TEST(buckets_are_traced_and_filled),
-};
-
-TEST_MAIN(tests)

@@ -1,7 +1,7 @@
 // Goal: the full walk sees each invariant of docs/spec/budget.md when it is broken, and
 // says which. Method: a sound heap with used, freed and fresh buckets; one word of it is changed,
 // the number is compared, the word is put back.
-#include "core/tests/checks/check_budget.c"
+#include "core/private/heap/budget_table.h"
 
 #include "core/tests/heap/budget_heap.h"
 
@@ -37,7 +37,7 @@ static void expect_broken(struct scene *scene, unsigned number) {
     EXPECT_BUDGET_SOUND(&scene->heap);
 }
 
-static void budget_1_lists(void) {
+TEST_CASE(budget_1_lists) {
     struct scene scene = scene_open();
     struct tau_budget *budget = scene.heap.budget;
     scene.class->free = 0;  // lost
@@ -53,7 +53,7 @@ static void budget_1_lists(void) {
     budget_close(&scene.heap);
 }
 
-static void budget_2_counts(void) {
+TEST_CASE(budget_2_counts) {
     struct scene scene = scene_open();
     scene.class->used_count = scene.class->fresh_count + 1;
     EXPECT(!tau_budget_invariants_hold(scene.heap.budget));
@@ -64,7 +64,7 @@ static void budget_2_counts(void) {
     budget_close(&scene.heap);
 }
 
-static void budget_3_regions(void) {
+TEST_CASE(budget_3_regions) {
     struct scene scene = scene_open();
     scene.class->start += TAU_ALIGNMENT;
     EXPECT(!tau_budget_invariants_hold(scene.heap.budget));
@@ -81,7 +81,7 @@ static void budget_3_regions(void) {
     budget_close(&scene.heap);
 }
 
-static void budget_4_size_table(void) {
+TEST_CASE(budget_4_size_table) {
     struct scene scene = scene_open();
     struct tau_budget *budget = scene.heap.budget;
     uint8_t *slots = &budget->owner[budget_fields_of(budget)->sizes];
@@ -98,7 +98,7 @@ static void budget_4_size_table(void) {
     budget_close(&scene.heap);
 }
 
-static void budget_5_owner_table(void) {
+TEST_CASE(budget_5_owner_table) {
     struct scene scene = scene_open();
     struct tau_budget *budget = scene.heap.budget;
     size_t seen_count = 0;
@@ -113,7 +113,7 @@ static void budget_5_owner_table(void) {
     budget_close(&scene.heap);
 }
 
-static void budget_6_bits(void) {
+TEST_CASE(budget_6_bits) {
     struct scene scene = scene_open();
     uint32_t *bits = (uint32_t *)(void *)tau_link_follow(scene.heap.budget, scene.class->bits);
     for (unsigned bit = 0; TAU_CHECK_LEVEL >= 1 && bit < scene.class->count; bit++) {
@@ -123,17 +123,9 @@ static void budget_6_bits(void) {
     budget_close(&scene.heap);
 }
 
-static void budget_7_shared(void) {
+TEST_CASE(budget_7_shared) {
     struct scene scene = scene_open();
     scene.shared[-1] ^= 2;  // the flag that says whether the block before is free
     expect_broken(&scene, 7);
     budget_close(&scene.heap);
 }
-
-static const struct test tests[] = {
-    TEST(budget_1_lists),      TEST(budget_2_counts),      TEST(budget_3_regions),
-    TEST(budget_4_size_table), TEST(budget_5_owner_table), TEST(budget_6_bits),
-    TEST(budget_7_shared),
-};
-
-TEST_MAIN(tests)

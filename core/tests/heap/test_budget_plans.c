@@ -1,5 +1,5 @@
 // Goal: any valid plan is laid out so that every bucket is found, any other is refused, and nothing
-// is taken beside the memory. Method: plans at each limit and random ones, a full walk after init
+// outside the memory is used. Method: plans at each limit and random ones, a full walk after init
 // and after every bucket was taken and given back.
 #include <sys/mman.h>
 
@@ -19,7 +19,7 @@ static void expect_refused(const struct tau_budget_class *classes, size_t count,
     heap_close(&memory);
 }
 
-static void invalid_plans_are_refused(void) {
+TEST_CASE(invalid_plans_are_refused) {
     static const struct tau_budget_class zero_size[] = {{8, 1}, {0, 1}};
     static const struct tau_budget_class zero_count[] = {{8, 1}, {64, 0}};
     static const struct tau_budget_class twice[] = {{UNIT, 1}, {64, 1}, {UNIT - 1, 1}};
@@ -42,7 +42,7 @@ static void invalid_plans_are_refused(void) {
     EXPECT(tau_budget_size(many, CLASSES_MAX, 1024) > 0);
 }
 
-static void bad_arguments_are_refused(void) {
+TEST_CASE(bad_arguments_are_refused) {
     static const struct tau_budget_class one[] = {{64, 4}};
     struct test_heap memory = heap_memory(4096, 0);
     struct tau_budget *budget = NULL;
@@ -56,7 +56,7 @@ static void bad_arguments_are_refused(void) {
 }
 
 // Every byte size around what the plan needs: too large, then without a shared region, then with.
-static void plans_fit_to_the_byte(void) {
+TEST_CASE(plans_fit_to_the_byte) {
     static const struct tau_budget_class plan[] = {{24, 5}, {200, 3}};
     size_t needed = tau_budget_size(plan, 2, 0);
     EXPECT_EQUAL(tau_budget_size(plan, 2, 1000), needed + 1000);
@@ -82,7 +82,7 @@ static void plans_fit_to_the_byte(void) {
     }
 }
 
-static void memory_need_not_be_aligned(void) {
+TEST_CASE(memory_need_not_be_aligned) {
     static const struct tau_budget_class plan[] = {{24, 5}, {200, 3}};
     for (size_t skew = 0; skew < 64; skew++) {
         size_t size = tau_budget_size(plan, 2, 2048) + UNIT;
@@ -101,7 +101,7 @@ static void memory_need_not_be_aligned(void) {
     }
 }
 
-static void no_classes_is_a_plain_heap(void) {
+TEST_CASE(no_classes_is_a_plain_heap) {
     struct test_budget heap = budget_open(NULL, 0, 4096);
     EXPECT_EQUAL(tau_budget_statistics(heap.budget).classes_count, 0);
     EXPECT_EQUAL(tau_budget_statistics(heap.budget).dedicated_bytes, 0);
@@ -117,7 +117,7 @@ static void no_classes_is_a_plain_heap(void) {
 }
 
 // Sizes that add up to a little more than 2^64 bytes, or 2^64 units, must not come out small.
-static void totals_that_wrap_are_refused(void) {
+TEST_CASE(totals_that_wrap_are_refused) {
     for (unsigned in_units = 0; in_units < 2; in_units++) {
         struct tau_budget_class plan[CLASSES_MAX];
         uint64_t left = in_units ? UINT64_MAX : UINT64_MAX >> TAU_ALIGNMENT_LOG2;
@@ -137,7 +137,7 @@ static void totals_that_wrap_are_refused(void) {
 }
 
 // On a 64-bit machine a target's words cannot reach all of a large mapping.
-static void regions_beyond_a_word_are_refused(void) {
+TEST_CASE(regions_beyond_a_word_are_refused) {
     static const struct tau_budget_class plan[] = {{1u << 30, 5}};
     size_t size = (size_t)6 << 30;
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -180,7 +180,7 @@ static size_t use_wholly(struct test_budget *heap, const struct tau_budget_class
 }
 
 // Plans of random shape: equal regions, one giant among dwarfs, falling by powers of two.
-static void every_bucket_of_random_plans_is_found(void) {
+TEST_CASE(every_bucket_of_random_plans_is_found) {
     for (unsigned round = 0; round < 300; round++) {
         struct tau_budget_class plan[CLASSES_MAX];
         size_t count = 1 + test_random_below(CLASSES_MAX);
@@ -210,16 +210,3 @@ static void every_bucket_of_random_plans_is_found(void) {
         budget_close(&heap);
     }
 }
-
-static const struct test tests[] = {
-    TEST(invalid_plans_are_refused),
-    TEST(bad_arguments_are_refused),
-    TEST(plans_fit_to_the_byte),
-    TEST(memory_need_not_be_aligned),
-    TEST(no_classes_is_a_plain_heap),
-    TEST(totals_that_wrap_are_refused),
-    TEST(regions_beyond_a_word_are_refused),
-    TEST(every_bucket_of_random_plans_is_found),
-};
-
-TEST_MAIN(tests)

@@ -19,7 +19,7 @@ static size_t block_size(size_t request, size_t extra_words) {
 
 // ---- Allocation -------------------------------------------------------------------------------
 
-static void malloc_serves_every_size(void) {
+TEST_CASE(malloc_serves_every_size) {
     for (size_t size = 1; size <= 600; size++) {
         struct test_heap heap = heap_open(4096);
         unsigned char *object = tau_tlsf_malloc(heap.tlsf, size);
@@ -36,7 +36,7 @@ static void malloc_serves_every_size(void) {
     }
 }
 
-static void objects_do_not_overlap(void) {
+TEST_CASE(objects_do_not_overlap) {
     struct test_heap heap = heap_open(65536);
     void *objects[200];
     size_t sizes[200];
@@ -57,7 +57,7 @@ static void objects_do_not_overlap(void) {
     heap_close(&heap);
 }
 
-static void size_zero_is_no_object(void) {
+TEST_CASE(size_zero_is_no_object) {
     struct test_heap heap = heap_open(2048);
     heap_remember(&heap);
     EXPECT(tau_tlsf_malloc(heap.tlsf, 0) == NULL);
@@ -76,7 +76,7 @@ static void size_zero_is_no_object(void) {
     heap_close(&heap);
 }
 
-static void calloc_clears(void) {
+TEST_CASE(calloc_clears) {
     struct test_heap heap = heap_open(4096);
     for (size_t size = 1; size < 200; size++) {
         unsigned char *dirty = tau_tlsf_malloc(heap.tlsf, 3 * size);
@@ -92,7 +92,7 @@ static void calloc_clears(void) {
     heap_close(&heap);
 }
 
-static void aligned_alloc_aligns(void) {
+TEST_CASE(aligned_alloc_aligns) {
     static const size_t sizes[] = {1, 7, 8, 24, 100, 1000, 4096};
     for (size_t alignment = 1; alignment <= ALIGNMENT_MAX; alignment *= 2) {
         struct test_heap heap = heap_open(131072);
@@ -117,7 +117,7 @@ static void aligned_alloc_aligns(void) {
     }
 }
 
-static void bad_alignments_are_refused(void) {
+TEST_CASE(bad_alignments_are_refused) {
     static const size_t bad[] = {0, 3, 5, 6, 7, 12, 24, 48, 4095, 4097, SIZE_MAX, SIZE_MAX - 7};
     struct test_heap heap = heap_open(16384);
     heap_remember(&heap);
@@ -131,7 +131,7 @@ static void bad_alignments_are_refused(void) {
 
 // ---- realloc ----------------------------------------------------------------------------------
 
-static void realloc_shrinks_in_place(void) {
+TEST_CASE(realloc_shrinks_in_place) {
     for (size_t size = 1; size <= 400; size++) {
         struct test_heap heap = heap_open(2048);
         unsigned char *object = tau_tlsf_malloc(heap.tlsf, 400);
@@ -152,7 +152,7 @@ static void realloc_shrinks_in_place(void) {
     }
 }
 
-static void realloc_grows_into_the_next_block(void) {
+TEST_CASE(realloc_grows_into_the_next_block) {
     struct test_heap heap = heap_open(4096);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 40);
     pattern_write(object, 40, 1);
@@ -165,7 +165,7 @@ static void realloc_grows_into_the_next_block(void) {
     heap_close(&heap);
 }
 
-static void realloc_moves_down_into_the_previous_block(void) {
+TEST_CASE(realloc_moves_down_into_the_previous_block) {
     for (size_t size = 201 + UNIT; size < 500; size += 7) {
         struct test_heap heap = heap_open(2048);
         unsigned char *low = tau_tlsf_malloc(heap.tlsf, 300);
@@ -187,7 +187,7 @@ static void realloc_moves_down_into_the_previous_block(void) {
     }
 }
 
-static void realloc_copies_when_it_must(void) {
+TEST_CASE(realloc_copies_when_it_must) {
     struct test_heap heap = heap_open(8192);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 100);
     unsigned char *wall = tau_tlsf_malloc(heap.tlsf, 1);
@@ -200,7 +200,7 @@ static void realloc_copies_when_it_must(void) {
     heap_close(&heap);
 }
 
-static void realloc_of_nothing_and_to_nothing(void) {
+TEST_CASE(realloc_of_nothing_and_to_nothing) {
     struct test_heap heap = heap_open(2048);
     void *object = tau_tlsf_realloc(heap.tlsf, NULL, 64);
     REQUIRE(object != NULL);
@@ -216,7 +216,7 @@ static void realloc_of_nothing_and_to_nothing(void) {
 }
 
 // Whatever the neighbors are, the asked alignment survives every way of resizing.
-static void realloc_keeps_the_alignment(void) {
+TEST_CASE(realloc_keeps_the_alignment) {
     for (size_t alignment = 2 * UNIT; alignment <= ALIGNMENT_MAX; alignment *= 2) {
         for (unsigned round = 0; round < 40; round++) {
             struct test_heap heap = heap_open(65536);
@@ -274,7 +274,7 @@ static size_t changed_words(const struct test_heap *heap) {
     return changed;
 }
 
-static void requests_near_the_maximum_are_refused(void) {
+TEST_CASE(requests_near_the_maximum_are_refused) {
     struct test_heap heap = heap_open(4096);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 100);
     pattern_write(object, 100, 9);
@@ -298,7 +298,7 @@ static void requests_near_the_maximum_are_refused(void) {
     heap_close(&heap);
 }
 
-static void calloc_overflow_is_refused(void) {
+TEST_CASE(calloc_overflow_is_refused) {
     static const size_t products[][2] = {
         {SIZE_MAX, 2},         {2, SIZE_MAX},         {SIZE_MAX / 2 + 1, 2},
         {SIZE_MAX, SIZE_MAX},  {SIZE_MAX / 3 + 1, 3}, {(size_t)1 << 32, (size_t)1 << 32},
@@ -312,7 +312,7 @@ static void calloc_overflow_is_refused(void) {
 }
 
 // With not one block left, every operation that needs memory fails once and changes nothing.
-static void exhaustion_changes_nothing(void) {
+TEST_CASE(exhaustion_changes_nothing) {
     struct test_heap heap = heap_open(2048);
     unsigned char *first = tau_tlsf_malloc(heap.tlsf, 64);
     unsigned char *aligned = tau_tlsf_aligned_alloc(heap.tlsf, 64, 64);
@@ -373,7 +373,7 @@ static void expect_honest(struct test_heap *heap) {
     }
 }
 
-static void statistics_equal_the_walk(void) {
+TEST_CASE(statistics_equal_the_walk) {
     struct test_heap heap = heap_open(16384);
     struct tau_tlsf_statistics first = tau_tlsf_statistics(heap.tlsf);
     void *objects[64] = {NULL};
@@ -411,7 +411,7 @@ static void statistics_equal_the_walk(void) {
     heap_close(&heap);
 }
 
-static void walk_stops_when_told(void) {
+TEST_CASE(walk_stops_when_told) {
     struct test_heap heap = heap_open(2048);
     for (unsigned i = 0; i < 5; i++) {
         EXPECT(tau_tlsf_malloc(heap.tlsf, 10) != NULL);
@@ -426,7 +426,7 @@ static void walk_stops_when_told(void) {
 
 // ---- Hooks ------------------------------------------------------------------------------------
 
-static void hooks_tell_what_happened(void) {
+TEST_CASE(hooks_tell_what_happened) {
     struct test_heap heap = heap_open(8192);
     void *a = tau_tlsf_malloc(heap.tlsf, 33);
     EXPECT(test_port.trace_old == NULL && test_port.trace_pointer == a);
@@ -481,7 +481,7 @@ static void other_thread(void) {
 }
 
 // A payload is moved outside the lock, so others may use the heap just before and just after.
-static void others_may_run_while_a_payload_moves(void) {
+TEST_CASE(others_may_run_while_a_payload_moves) {
     for (unsigned round = 0; round < 300; round++) {
         struct test_heap heap = heap_open(4096);
         size_t old_size = 1 + test_random_below(300);
@@ -509,7 +509,7 @@ static void others_may_run_while_a_payload_moves(void) {
 }
 
 // Handed-out memory is 0xaa, freed memory 0x55 except for the words that lists need.
-static void junk_fills_what_changes_hands(void) {
+TEST_CASE(junk_fills_what_changes_hands) {
     struct test_heap heap = heap_open(4096);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 200);
     unsigned char *wall = tau_tlsf_malloc(heap.tlsf, 8);
@@ -527,28 +527,3 @@ static void junk_fills_what_changes_hands(void) {
     EXPECT_SOUND(&heap);
     heap_close(&heap);
 }
-
-static const struct test tests[] = {
-    TEST(malloc_serves_every_size),
-    TEST(objects_do_not_overlap),
-    TEST(size_zero_is_no_object),
-    TEST(calloc_clears),
-    TEST(aligned_alloc_aligns),
-    TEST(bad_alignments_are_refused),
-    TEST(realloc_shrinks_in_place),
-    TEST(realloc_grows_into_the_next_block),
-    TEST(realloc_moves_down_into_the_previous_block),
-    TEST(realloc_copies_when_it_must),
-    TEST(realloc_of_nothing_and_to_nothing),
-    TEST(realloc_keeps_the_alignment),
-    TEST(requests_near_the_maximum_are_refused),
-    TEST(calloc_overflow_is_refused),
-    TEST(exhaustion_changes_nothing),
-    TEST(statistics_equal_the_walk),
-    TEST(walk_stops_when_told),
-    TEST(hooks_tell_what_happened),
-    TEST(others_may_run_while_a_payload_moves),
-    TEST(junk_fills_what_changes_hands),
-};
-
-TEST_MAIN(tests)

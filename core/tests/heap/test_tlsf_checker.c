@@ -1,8 +1,9 @@
 // Goal: the full walk sees each invariant of docs/spec/tlsf.md when it is broken, and says which.
 // Method: a sound heap with every kind of block; one word of it is changed, the number is compared,
 // the word is put back.
-#include "core/tests/checks/check_tlsf.c"
 
+#include "core/private/heap/tlsf_control.h"
+#include "core/private/heap/tlsf_rows.h"
 #include "core/tests/heap/tlsf_heap.h"
 
 // A heap of: used, free, aligned, free, used, and the free rest.
@@ -42,7 +43,7 @@ static tau_word *behind(tau_word *payload) {
     return payload + (payload[-1] & ~(tau_word)(TAU_ALIGNMENT - 1)) / sizeof(tau_word);
 }
 
-static void tlsf_1_sizes_and_the_row(void) {
+TEST_CASE(tlsf_1_sizes_and_the_row) {
     struct scene scene = scene_open();
     scene.used[-1] += TAU_ALIGNMENT;
     EXPECT(check_tlsf(scene.heap.tlsf) != 0);
@@ -64,7 +65,7 @@ static void tlsf_1_sizes_and_the_row(void) {
     heap_close(&scene.heap);
 }
 
-static void tlsf_2_previous_free(void) {
+TEST_CASE(tlsf_2_previous_free) {
     struct scene scene = scene_open();
     scene.used[-1] ^= TLSF_PREVIOUS_FREE;  // the pool's first block has none before it
     expect_broken(&scene, 2);
@@ -77,7 +78,7 @@ static void tlsf_2_previous_free(void) {
     heap_close(&scene.heap);
 }
 
-static void tlsf_3_free_neighbors(void) {
+TEST_CASE(tlsf_3_free_neighbors) {
     struct scene scene = scene_open();
     scene.used[-1] |= TLSF_FREE;
     scene.hole[-1] |= TLSF_PREVIOUS_FREE;
@@ -85,18 +86,18 @@ static void tlsf_3_free_neighbors(void) {
     heap_close(&scene.heap);
 }
 
-static void tlsf_4_footers(void) {
+TEST_CASE(tlsf_4_footers) {
     struct scene scene = scene_open();
     behind(scene.hole)[-2] += TAU_ALIGNMENT;
     expect_broken(&scene, 4);
     heap_close(&scene.heap);
 }
 
-static void tlsf_5_lists_hold_the_free_blocks(void) {
+TEST_CASE(tlsf_5_lists_hold_the_free_blocks) {
     struct scene scene = scene_open();
     struct tau_tlsf *tlsf = scene.heap.tlsf;
     tau_word *slot = tau_link_follow(tlsf, scene.other_hole[1]);
-    unsigned class = tlsf_class_of(tlsf, tlsf_key_of(tlsf_size_of(scene.other_hole)));
+    unsigned class = (unsigned)tlsf_class_of_head(tlsf, slot);
     tau_word *other_slot = tlsf_head_of(tlsf, 1);
     REQUIRE(slot == tlsf_head_of(tlsf, class));
     REQUIRE(*other_slot == 0);
@@ -114,7 +115,7 @@ static void tlsf_5_lists_hold_the_free_blocks(void) {
     heap_close(&scene.heap);
 }
 
-static void tlsf_6_back_links(void) {
+TEST_CASE(tlsf_6_back_links) {
     struct scene scene = scene_open();
     scene.hole[1] += TAU_ALIGNMENT;
     expect_broken(&scene, 6);
@@ -123,7 +124,7 @@ static void tlsf_6_back_links(void) {
     heap_close(&scene.heap);
 }
 
-static void tlsf_7_bitmap(void) {
+TEST_CASE(tlsf_7_bitmap) {
     struct scene scene = scene_open();
     struct tlsf_fields *fields = tlsf_fields_of(scene.heap.tlsf);
     for (unsigned word = 0; word < fields->words; word++) {
@@ -140,7 +141,7 @@ static void tlsf_7_bitmap(void) {
     heap_close(&scene.heap);
 }
 
-static void tlsf_8_statistics(void) {
+TEST_CASE(tlsf_8_statistics) {
     struct scene scene = scene_open();
     struct tlsf_fields *fields = tlsf_fields_of(scene.heap.tlsf);
     fields->used_bytes += TAU_ALIGNMENT;
@@ -154,7 +155,7 @@ static void tlsf_8_statistics(void) {
     heap_close(&scene.heap);
 }
 
-static void tlsf_9_alignments(void) {
+TEST_CASE(tlsf_9_alignments) {
     static const tau_word alignments[] = {0, TAU_ALIGNMENT, 96, 63, 4096};
     struct scene scene = scene_open();
     tau_word *stored = behind(scene.aligned) - 2;
@@ -168,7 +169,7 @@ static void tlsf_9_alignments(void) {
     heap_close(&scene.heap);
 }
 
-static void tlsf_10_canaries(void) {
+TEST_CASE(tlsf_10_canaries) {
     struct scene scene = scene_open();
     behind(scene.used)[-2] ^= 1;
     expect_broken(&scene, TAU_CHECK_LEVEL >= 2 ? 10 : 0);
@@ -177,7 +178,7 @@ static void tlsf_10_canaries(void) {
     heap_close(&scene.heap);
 }
 
-static void tlsf_11_classes(void) {
+TEST_CASE(tlsf_11_classes) {
     struct scene scene = scene_open();
     struct tau_tlsf *tlsf = scene.heap.tlsf;
     struct tlsf_fields *fields = tlsf_fields_of(tlsf);
@@ -195,19 +196,3 @@ static void tlsf_11_classes(void) {
     expect_broken(&scene, 11);
     heap_close(&scene.heap);
 }
-
-static const struct test tests[] = {
-    TEST(tlsf_1_sizes_and_the_row),
-    TEST(tlsf_2_previous_free),
-    TEST(tlsf_3_free_neighbors),
-    TEST(tlsf_4_footers),
-    TEST(tlsf_5_lists_hold_the_free_blocks),
-    TEST(tlsf_6_back_links),
-    TEST(tlsf_7_bitmap),
-    TEST(tlsf_8_statistics),
-    TEST(tlsf_9_alignments),
-    TEST(tlsf_10_canaries),
-    TEST(tlsf_11_classes),
-};
-
-TEST_MAIN(tests)

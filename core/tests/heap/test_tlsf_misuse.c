@@ -133,7 +133,7 @@ static void expect_misuse(struct test_heap *heap, void *pointer, enum tau_status
 
 // ---- Double free ------------------------------------------------------------------------------
 
-static void double_free_is_reported(void) {
+TEST_CASE(double_free_is_reported) {
     for (size_t size = 1; size < 300; size++) {
         for (unsigned neighbors = 0; neighbors < 4; neighbors++) {
             struct test_heap heap = heap_open(4096);
@@ -154,7 +154,7 @@ static void double_free_is_reported(void) {
 }
 
 // In whatever order neighbors are freed and merged, none can be freed twice.
-static void double_free_after_merging_is_reported(void) {
+TEST_CASE(double_free_after_merging_is_reported) {
     enum { OBJECTS = 8 };
     for (unsigned round = 0; round < 200; round++) {
         struct test_heap heap = heap_open(4096);
@@ -180,7 +180,7 @@ static void double_free_after_merging_is_reported(void) {
 }
 
 // realloc gives memory up too: what it moved away from cannot be freed again.
-static void free_of_a_moved_object_is_reported(void) {
+TEST_CASE(free_of_a_moved_object_is_reported) {
     struct test_heap heap = heap_open(4096);
     void *object = tau_tlsf_malloc(heap.tlsf, 100);
     void *wall = tau_tlsf_malloc(heap.tlsf, 1);
@@ -193,9 +193,10 @@ static void free_of_a_moved_object_is_reported(void) {
     heap_close(&heap);
 }
 
-// ---- Pointers that are no objects -------------------------------------------------------------
+// ---- Pointers to other bytes than objects
+// -------------------------------------------------------------
 
-static void foreign_pointers_are_reported(void) {
+TEST_CASE(foreign_pointers_are_reported) {
     static _Alignas(16) unsigned char elsewhere[64];
     _Alignas(16) unsigned char stack[64];
     struct test_heap heap = heap_open(4096);
@@ -226,7 +227,7 @@ static void foreign_pointers_are_reported(void) {
     heap_close(&other);
 }
 
-static void misaligned_pointers_are_reported(void) {
+TEST_CASE(misaligned_pointers_are_reported) {
     struct test_heap heap = heap_open(4096);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 100);
     unsigned char *freed = tau_tlsf_malloc(heap.tlsf, 100);
@@ -242,7 +243,7 @@ static void misaligned_pointers_are_reported(void) {
 }
 
 // An interior pointer finds the payload's bytes where a header would be.
-static void interior_pointers_are_reported(void) {
+TEST_CASE(interior_pointers_are_reported) {
     static const int fills[] = {0x00, 0x01, 0x41, 0x55, 0x80, 0xaa, 0xff};
     for (size_t f = 0; f < sizeof fills / sizeof *fills; f++) {
         struct test_heap heap = heap_open(4096);
@@ -295,7 +296,7 @@ static void suffer(const struct damage *damage) {
     heap_close(&heap);
 }
 
-static void overflow_and_underflow_are_reported(void) {
+TEST_CASE(overflow_and_underflow_are_reported) {
     static const int fills[] = {0x00, 0x01, 0x02, 0x03, 0x07, 0x41, 0x7f, 0x80, 0xc3, 0xff};
     for (size_t f = 0; f < sizeof fills / sizeof *fills; f++) {
         for (unsigned neighbors = 0; neighbors < 4; neighbors++) {
@@ -309,7 +310,7 @@ static void overflow_and_underflow_are_reported(void) {
 
 // Any bytes around an object, and any bits of them: the answer is the one that docs/spec/tlsf.md
 // gives.
-static void random_damage_is_reported(void) {
+TEST_CASE(random_damage_is_reported) {
     unsigned reported_count = 0;
     for (unsigned round = 0; round < 5000; round++) {
         struct test_heap heap = heap_open(2048);
@@ -341,7 +342,7 @@ static void random_damage_is_reported(void) {
 }
 
 // Level 2 sees a single changed bit behind the object, wherever it is in the first word.
-static void every_changed_bit_behind_is_reported(void) {
+TEST_CASE(every_changed_bit_behind_is_reported) {
     for (unsigned bit = 0; TAU_CHECK_LEVEL >= 2 && bit < 8 * WORD; bit++) {
         for (unsigned is_aligned = 0; is_aligned < 2; is_aligned++) {
             struct test_heap heap = heap_open(4096);
@@ -378,7 +379,7 @@ static bool expect_malloc_refuses(struct test_heap *heap, size_t request, const 
 
 // The header, the links or the footer of a free block are written over: by the block before it, or
 // by whoever still uses what was freed.
-static void malloc_refuses_an_overwritten_block(void) {
+TEST_CASE(malloc_refuses_an_overwritten_block) {
     unsigned met_count = 0;
     for (unsigned round = 0; round < 5000; round++) {
         struct test_heap heap = heap_open(4096);
@@ -408,7 +409,7 @@ static void malloc_refuses_an_overwritten_block(void) {
 // they led. Any word there instead of either link is found before anything is written, whichever
 // neighbor has it, whether the other is free or not, wherever the block stands in its list. Except
 // a `next` of 0, and a link that leads to an old copy of a link to this block.
-static void free_beside_an_overwritten_list_is_reported(void) {
+TEST_CASE(free_beside_an_overwritten_list_is_reported) {
     for (unsigned round = 0; round < 10000; round++) {
         struct test_heap heap = heap_open(4096);
         unsigned char *live = tau_tlsf_malloc(heap.tlsf, 40);
@@ -446,7 +447,7 @@ static void free_beside_an_overwritten_list_is_reported(void) {
 
 // The block behind has left its list when the one before turns out to be overwritten. It was alone
 // in its list, and this list in its word of the bitmap: all of that comes back.
-static void the_last_block_of_a_word_is_listed_again(void) {
+TEST_CASE(the_last_block_of_a_word_is_listed_again) {
     struct test_heap heap = heap_open(1 << 16);
     unsigned char *low = tau_tlsf_malloc(heap.tlsf, 50);
     void *object = tau_tlsf_malloc(heap.tlsf, 90);
@@ -466,7 +467,7 @@ static void the_last_block_of_a_word_is_listed_again(void) {
 
 // Regression: `back` was not looked at where `next` is 0, so a zeroed block left a list that it was
 // not in.
-static void malloc_refuses_a_zeroed_block(void) {
+TEST_CASE(malloc_refuses_a_zeroed_block) {
     struct test_heap heap = heap_open(4096);
     unsigned char *first = tau_tlsf_malloc(heap.tlsf, 100);
     void *wall = tau_tlsf_malloc(heap.tlsf, 1);
@@ -479,7 +480,7 @@ static void malloc_refuses_a_zeroed_block(void) {
 
 // Regression: realloc computed a remainder of an alignment that an overflow had zeroed, and
 // trapped.
-static void realloc_finds_an_overwritten_alignment(void) {
+TEST_CASE(realloc_finds_an_overwritten_alignment) {
     const tau_word alignments[] = {0, 1, UNIT, 3 * UNIT, 8192, (tau_word)-1};
     for (size_t i = 0; i < sizeof alignments / sizeof *alignments; i++) {
         struct test_heap heap = heap_open(4096);
@@ -503,7 +504,7 @@ static void realloc_finds_an_overwritten_alignment(void) {
 }
 
 // Regression: a walk followed a header that led around in the heap or out of it.
-static void walk_ends_at_an_overwritten_header(void) {
+TEST_CASE(walk_ends_at_an_overwritten_header) {
     const tau_word headers[] = {0, UNIT, 4096, (tau_word)-UNIT};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         struct test_heap heap = heap_open(4096);
@@ -517,23 +518,3 @@ static void walk_ends_at_an_overwritten_header(void) {
         heap_close(&heap);
     }
 }
-
-static const struct test tests[] = {
-    TEST(double_free_is_reported),
-    TEST(double_free_after_merging_is_reported),
-    TEST(free_of_a_moved_object_is_reported),
-    TEST(foreign_pointers_are_reported),
-    TEST(misaligned_pointers_are_reported),
-    TEST(interior_pointers_are_reported),
-    TEST(overflow_and_underflow_are_reported),
-    TEST(random_damage_is_reported),
-    TEST(every_changed_bit_behind_is_reported),
-    TEST(malloc_refuses_an_overwritten_block),
-    TEST(free_beside_an_overwritten_list_is_reported),
-    TEST(the_last_block_of_a_word_is_listed_again),
-    TEST(malloc_refuses_a_zeroed_block),
-    TEST(realloc_finds_an_overwritten_alignment),
-    TEST(walk_ends_at_an_overwritten_header),
-};
-
-TEST_MAIN(tests)

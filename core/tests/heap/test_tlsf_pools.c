@@ -29,7 +29,7 @@ static void use_wholly(struct test_heap *heap) {
     EXPECT_SOUND(heap);
 }
 
-static void every_small_size_works(void) {
+TEST_CASE(every_small_size_works) {
     for (size_t size = 0; size <= 2048; size++) {
         struct test_heap heap = heap_memory(size, 0);
         memset(&test_port, 0, sizeof test_port);
@@ -48,7 +48,7 @@ static void every_small_size_works(void) {
     }
 }
 
-static void memory_need_not_be_aligned(void) {
+TEST_CASE(memory_need_not_be_aligned) {
     for (size_t skew = 0; skew <= 64; skew++) {
         for (size_t size = 1024; size < 1100; size += 5) {
             struct test_heap heap = heap_memory(size + skew % 7, skew);
@@ -67,7 +67,7 @@ static void memory_need_not_be_aligned(void) {
 }
 
 // Regression: the handle's alignment depends on the number of classes, and links with it.
-static void lists_of_several_work_whatever_the_size(void) {
+TEST_CASE(lists_of_several_work_whatever_the_size) {
     for (size_t size = 1024; size < 300000; size += size / 9) {
         struct test_heap heap = heap_open(size);
         void *objects[8];
@@ -87,7 +87,7 @@ static void lists_of_several_work_whatever_the_size(void) {
     }
 }
 
-static void bad_arguments_are_refused(void) {
+TEST_CASE(bad_arguments_are_refused) {
     struct test_heap heap = heap_memory(4096, 0);
     EXPECT(tau_tlsf_init(NULL, 4096, 0) == NULL);
     EXPECT(tau_tlsf_init(NULL, 0, 0) == NULL);
@@ -105,7 +105,7 @@ static void bad_arguments_are_refused(void) {
 }
 
 // Initialization costs the control block, whatever the size: the payload keeps its bytes.
-static void init_leaves_the_payload_alone(void) {
+TEST_CASE(init_leaves_the_payload_alone) {
     for (size_t size = 4096; size <= 1 << 20; size *= 4) {
         struct test_heap heap = heap_memory(size, 0);
         memset(&test_port, 0, sizeof test_port);
@@ -119,7 +119,7 @@ static void init_leaves_the_payload_alone(void) {
     }
 }
 
-static void control_block_is_as_small_as_stated(void) {
+TEST_CASE(control_block_is_as_small_as_stated) {
     static const size_t stated[][2] = {{16384, 256}, {65536, 400}, {1 << 20, 1000}};
     for (size_t i = 0; TAU_WORD_BITS == 32 && i < 3; i++) {
         struct test_heap heap = heap_open(stated[i][0]);
@@ -128,7 +128,7 @@ static void control_block_is_as_small_as_stated(void) {
     }
 }
 
-static void large_pools_work(void) {
+TEST_CASE(large_pools_work) {
     unsigned bits_max = TAU_WORD_BITS == 32 ? 30 : 36;
     for (unsigned bits = 20; bits <= bits_max; bits++) {
         size_t size = (size_t)1 << bits;
@@ -179,7 +179,7 @@ static struct test_heap open_in_the_middle(size_t pool_max_bytes) {
     return heap;
 }
 
-static void pools_are_used_and_given_back(void) {
+TEST_CASE(pools_are_used_and_given_back) {
     struct test_heap heap = open_in_the_middle(0);
     size_t capacity = tau_tlsf_statistics(heap.tlsf).capacity_bytes;
     static const size_t starts[] = {0, 5000, 10001, 40003, 50000, 29000, 60000, 36864};
@@ -216,7 +216,7 @@ static void pools_are_used_and_given_back(void) {
     heap_close(&heap);
 }
 
-static void bad_pools_change_nothing(void) {
+TEST_CASE(bad_pools_change_nothing) {
     struct test_heap heap = open_in_the_middle(8192);
     unsigned char *memory = heap.memory;
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, memory + 1000, 2000), TAU_OK);
@@ -248,7 +248,7 @@ static void bad_pools_change_nothing(void) {
 }
 
 // Neighboring pools stay apart: no block reaches over the border, in any order of frees.
-static void touching_pools_do_not_merge(void) {
+TEST_CASE(touching_pools_do_not_merge) {
     struct test_heap heap = open_in_the_middle(0);
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, heap.memory + 36864, 1024), TAU_OK);
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, heap.memory + 32768 - 1024, 1024), TAU_OK);
@@ -270,7 +270,7 @@ static void touching_pools_do_not_merge(void) {
 }
 
 // Between pools lies what belongs to others: a pointer there is foreign though within the span.
-static void pointers_between_pools_are_foreign(void) {
+TEST_CASE(pointers_between_pools_are_foreign) {
     struct test_heap heap = open_in_the_middle(0);
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, heap.memory + 50000, 1024), TAU_OK);
     for (size_t at = 36864 + UNIT; TAU_CHECK_LEVEL >= 1 && at < 50000; at += UNIT) {
@@ -279,7 +279,7 @@ static void pointers_between_pools_are_foreign(void) {
     heap_close(&heap);
 }
 
-static void pools_may_be_larger_than_the_first(void) {
+TEST_CASE(pools_may_be_larger_than_the_first) {
     size_t size = 1 << 20;
     struct test_heap heap = heap_memory(size + 4096, 0);
     memset(&test_port, 0, sizeof test_port);
@@ -297,20 +297,3 @@ static void pools_may_be_larger_than_the_first(void) {
     EXPECT_SOUND(&heap);
     heap_close(&heap);
 }
-
-static const struct test tests[] = {
-    TEST(every_small_size_works),
-    TEST(memory_need_not_be_aligned),
-    TEST(lists_of_several_work_whatever_the_size),
-    TEST(bad_arguments_are_refused),
-    TEST(init_leaves_the_payload_alone),
-    TEST(control_block_is_as_small_as_stated),
-    TEST(large_pools_work),
-    TEST(pools_are_used_and_given_back),
-    TEST(bad_pools_change_nothing),
-    TEST(touching_pools_do_not_merge),
-    TEST(pointers_between_pools_are_foreign),
-    TEST(pools_may_be_larger_than_the_first),
-};
-
-TEST_MAIN(tests)

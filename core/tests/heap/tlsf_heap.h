@@ -1,5 +1,5 @@
 // A heap of the tests: memory of its own, from the C library so that the sanitizers see every step
-// beside it, and a copy of its bytes to compare with.
+// outside it, and a copy of its bytes to compare with.
 #ifndef TAU_TLSF_HEAP_H
 #define TAU_TLSF_HEAP_H
 

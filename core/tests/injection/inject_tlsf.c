@@ -2,7 +2,7 @@
 // continues correctly. An oracle outside the heap knows the contents of every live object and of
 // the memory around the heap.
 //
-// Usage: inject_tlsf FIRST_SEED TRIALS (a class). Prints one line a class: `class | detected |
+// Usage: inject_tlsf FIRST_SEED TRIALS (a class). Prints one line per class: `class | detected |
 // crashed | damaged | skipped | unnoticed`. A trial is
 // - detected: the port was told, or a call returned a reason, before anything was damaged;
 // - crashed: the heap accessed an address without memory;
@@ -11,8 +11,8 @@
 // - skipped: not made, because a live object started at the address again, which cannot be told
 //   apart, or because no object was merged;
 // - unnoticed: none of these until all objects were freed.
-// The last lines are about frees of every aligned address that is no object, in heaps after as many
-// random calls: `free of addresses ... | tried | accepted`.
+// The last lines are about frees of every aligned address that is not an object, in heaps after as
+// many random calls: `free of addresses ... | tried | accepted`.
 //
 // The heap lies in 16 GiB of otherwise unused addresses, so no wild access escapes. A link leads at
 // most 2 GiB away, and a size from there at most 4 GiB.
@@ -37,7 +37,7 @@ struct object {
     size_t size;
 };
 
-// WINDOW is the heap and the memory around it; SHADOW what it must hold where `is_known` is set:
+// WINDOW is the heap and the memory around it; SHADOW its expected bytes where `is_known` is set:
 // in live objects and outside the heap.
 static unsigned char *window;
 static unsigned char *memory;  // the heap's part of the window
@@ -315,7 +315,7 @@ static const struct fault {
 // What the objects hold whose heap is freed everywhere.
 static const char *const contents[] = {"ordinary", "left from before", "imitating headers"};
 
-// Frees of every aligned address that is no object, in heaps after many calls.
+// Frees of every aligned address that is not an object, in heaps after many calls.
 static void try_frees(unsigned content, uint64_t seed, unsigned rounds) {
     size_t tried = 0;
     size_t accepted = 0;

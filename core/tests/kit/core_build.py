@@ -1,17 +1,24 @@
 """Compiles the core and its C tests in the configurations that the tests ask for.
 
-A `Build` names one configuration; `build_program` and `build_library` turn it into an executable
-or into a library that ctypes can load. Nothing here knows what is tested.
+A `Build` names one configuration. All C tests of a configuration are one program, `program_of`. It
+is linked once and kept in build/core-tests until a file of the core changes. Nothing here knows
+what is tested.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tautochrone.targets.heaps import heaps
@@ -19,78 +26,33 @@ from tautochrone.targets.sources import CORE_FILES
 
 ROOT = Path(__file__).resolve().parents[3]
 CORE = ROOT / "core"
+KEPT = ROOT / "build" / "core-tests"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-# Of gcc-12-multilib, whose headers of the kernel are those of the machine: words as wide as
+WARNINGS += ["-Wno-unused-function"]  # of a private header, a walk or a check level uses few
+# Of gcc-12-multilib, with the kernel headers of the machine: words as wide as
 # pointers, so sizes and links wrap around as on a 32-bit target.
 NARROW = ("-m32", "-idirafter", f"/usr/include/{platform.machine()}-linux-gnu")
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 COMPILE_SECONDS_MAX = 300
+PORT = '-DTAU_PORT_HEADER="core/tests/kit/port_test.h"'
+THREADED_PORT = '-DTAU_PORT_HEADER="core/tests/kit/port_threads.h"'
+ASSERTS = "TAU_ASSERT_LEVEL=2"
+OWN_MAIN = re.compile(r"^(?:int main|FUZZ_MAIN)\(", re.MULTILINE)
+CASE = re.compile(r"^TEST_CASE\((\w+)\)", re.MULTILINE)
 
 
-def sources_of(*systems: str, apart: tuple[str, ...] = ()) -> list[str]:
-    """The files that make SYSTEMS, from the root, once each, but for those APART."""
-    names = dict.fromkeys(name for system in systems for name in CORE_FILES[system])
-    return [name for name in names if name not in apart]
+def sources_of(*systems: str) -> list[str]:
+    """The files that make SYSTEMS, from the root, once each."""
+    return [*dict.fromkeys(name for system in systems for name in CORE_FILES[system])]
 
 
-WALKS = [f"core/tests/checks/check_{name}.c" for name in ("frames", "validity", "vspace")]
-WALKS += ["core/tests/kit/port_test.c"]
-SPACE = [*sources_of("vspace"), *WALKS]
-
-# check_tlsf.c includes tlsf.c.
-HEAP = [*sources_of(*heaps(), apart=("core/tlsf.c",)), *WALKS]
-HEAP += ["core/tests/checks/check_page_heap.c", "core/tests/checks/check_tlsf.c"]
-
-BUDDY = [*sources_of("buddy"), "core/tests/checks/check_buddy.c"]
-CODE_CACHE = [*sources_of("code_cache"), "core/tests/checks/check_code_cache.c"]
-
-THREADED = [*sources_of("page_heap", "budget"), "core/tests/kit/port_threads.c"]
-
-TLSF = ["core/tests/checks/check_tlsf.c", "core/tests/kit/port_test.c"]
-TLB_COLOR = ["core/tlb_color.c", *TLSF]
-BUDGET = ["core/tests/checks/check_budget.c", *TLSF]
-
-# What each program needs next to its own file. The checkers of heaps include the mechanism
-# that they check; those of pages walk what the headers show.
-COMPANIONS = {
-    "test_bits": [],
-    "test_inits": [
-        *sources_of("vspace", "hierarchy", "buddy", "budget"),
-        "peers/conventional/pagetable.c",
-        "core/tests/kit/port_test.c",
-    ],
-    "test_tlsf": TLSF,
-    "test_tlsf_misuse": TLSF,
-    "test_tlsf_pools": TLSF,
-    "test_tlsf_checker": ["core/tests/kit/port_test.c"],
-    "inject_tlsf": ["core/tlsf.c", "core/tests/kit/port_test.c"],
-    "corrupt_heap": ["core/tlsf.c", "core/budget.c", "core/tests/kit/port_test.c"],
-    "explore_tlsf": TLSF,
-    "fuzz_tlsf": TLSF,
-    "test_budget": BUDGET,
-    "test_budget_plans": BUDGET,
-    "test_budget_checker": TLSF,
-    "test_hooks": [*SPACE, "core/page_heap.c", *BUDGET[:2]],
-    "test_threads": THREADED,
-    "fuzz_budget": BUDGET,
-    "test_frames": SPACE,
-    "test_validity": SPACE,
-    "test_vspace": SPACE,
-    "test_vspace_checker": SPACE,
-    "fuzz_vspace": SPACE,
-    "explore_vspace": SPACE,
-    **{path.stem: HEAP for path in (CORE / "tests/page_heap").glob("*.c")},
-    "test_buddy": BUDDY,
-    "fuzz_buddy": BUDDY,
-    "explore_buddy": BUDDY,
-    "test_code_cache": CODE_CACHE,
-    "fuzz_code_cache": CODE_CACHE,
-    "explore_code_cache": CODE_CACHE,
-    "test_tlb_color": TLB_COLOR,
-    "fuzz_tlb_color": TLB_COLOR,
-    "explore_tlb_color": TLB_COLOR,
-    "test_tlb_malloc": ["peers/conventional/tlb_malloc.c", *TLSF],
-}
+KIT = ["core/tests/kit/test.c", "core/tests/kit/choose.c", "core/tests/kit/port_test.c"]
+MAIN = ["core/tests/kit/mechanism.c", "core/tests/kit/main.c"]
+ALL = sources_of(*heaps(), "budget", "hierarchy", "pagetable", "buddy", "code_cache", "tlb_color")
+ALL += ["peers/conventional/tlb_malloc.c"]
+WALKS = sorted(str(path.relative_to(ROOT)) for path in CORE.glob("tests/checks/*.c"))
+# Tests with a program of their own: heaps on pages, threads, and those that only measure.
+APART = {path.stem for path in CORE.glob("tests/page_heap/*.c")} | {"test_threads"}
 
 
 @dataclass(frozen=True)
@@ -103,14 +65,21 @@ class Build:
     optimize: str = "-O2"
     compiler: str = "gcc"
     sanitize: bool = False
+    defines: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """The configuration as a test's name."""
-        parts = [self.compiler, f"{self.word_bits}", f"level{self.check_level}", self.optimize[1:]]
+        parts = [
+            self.compiler,
+            f"{self.word_bits}",
+            f"level{self.check_level}",
+            self.optimize[1:],
+        ]
         if self.junk_fill:
             parts.append("junk")
         if self.sanitize:
             parts.append("sanitize")
+        parts += [define.removeprefix("TAU_").rstrip("u") for define in self.defines]
         return "-".join(parts)
 
     def flags(self) -> list[str]:
@@ -125,6 +94,7 @@ class Build:
             f"-DTAU_WORD_BITS={self.word_bits}",
             f"-DTAU_CHECK_LEVEL={self.check_level}",
             f"-DTAU_JUNK_FILL={self.junk_fill}",
+            *(f"-D{define}" for define in self.defines),
         ]
 
 
@@ -145,12 +115,12 @@ def compile_c(
         message = f"{build.compiler} is missing: install the Debian package {build.compiler}"
         raise CompileError(message)
     flags = [compiler, *build.flags(), *extra]
-    cache = ["ccache"] if shutil.which("ccache") else []
+    ccache = ["ccache"] if shutil.which("ccache") else []
     with tempfile.TemporaryDirectory(dir=output.parent) as folder:
         objects = [f"{folder}/{number}.o" for number in range(len(sources))]
         for source, made in zip(sources, objects, strict=True):
             name = source.relative_to(root) if source.is_relative_to(root) else source
-            _call([*cache, *flags, "-c", str(name), "-o", made], root)
+            _call([*ccache, *flags, "-c", str(name), "-o", made], root)
         _call([*flags, *objects, "-o", str(output)], root)
     return output
 
@@ -174,21 +144,112 @@ def _call(command: list[str], folder: Path) -> None:
         raise CompileError(f"{' '.join(command)}\n{done.stderr}")
 
 
-def build_program(
-    build: Build, name: str, folder: Path, core: Path = CORE, extra: tuple[str, ...] = ()
+# ---- One program for all tests ------------------------------------------------------------------
+
+
+# Files of cases, and parts of the names of the builds that are not for them.
+UNSUITED = {
+    "test_budget_checker": "ASSERT",  # asserts would see first what the walk is to see
+    "test_tlsf_checker": "ASSERT",
+    "test_vspace_checker": "ASSERT",
+    "test_inits": "ASSERT|sanitize",  # pointers wrap around
+    "test_tlsf_misuse": "level0",
+    "test_hooks": "PAGE_LOG2",  # written for real pages
+    "test_hierarchy": "__arm__",  # bits of words are written down
+    "test_region_tree": "LOG2_MAX",  # trees of up to 2^20 pages
+    "test_tlb_geometries": "sanitize|O2|O0",  # a million of them
+    "test_pagetable": "LOG2_MAX=12",
+    "test_code_cache": "FRAMES_MAX=32",  # flags have more than a word
+}
+
+
+def files_with_cases(build: Build) -> list[Path]:
+    """The files with cases that make sense in BUILD."""
+    files = sorted(CORE.glob("tests/**/test_*.c"))
+    suited = [path for path in files if not re.search(UNSUITED.get(path.stem, "^$"), str(build))]
+    return [path for path in suited if path.stem not in APART]
+
+
+def cases_of(path: Path) -> list[str]:
+    """The names of the cases of a file, as the program prints them."""
+    return [f"{path.stem}.{name}" for name in CASE.findall(path.read_text())]
+
+
+@cache
+def _inputs() -> bytes:
+    """What every file of the core and its tests holds, as a number."""
+    digest = hashlib.sha256()
+    for path in sorted([*CORE.rglob("*.[ch]"), *ROOT.glob("peers/conventional/*")]):
+        digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+    return digest.digest()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Whoever comes second waits, and finds what the first one made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def compile_tests(
+    build: Build,
+    output: Path,
+    files: tuple[Path, ...] = (),
+    core: Path = CORE,
+    extra: tuple[str, ...] = (),
 ) -> Path:
-    """The executable of NAME.c, in a room of core/tests, in FOLDER.
+    """Compiles the program with all mechanisms and the FILES of tests, or all that suit BUILD.
+
+    CORE may be a copy of the folder core with a changed source. EXTRA are more compiler arguments.
+    See core/tests/kit/main.c for what the program can be asked.
+    """
+    tests = [path.relative_to(ROOT) for path in files or files_with_cases(build)]
+    calls = sorted(path.relative_to(ROOT) for path in CORE.glob("tests/*/calls_*.c"))
+    names = [*KIT, *MAIN, *ALL, *WALKS, *([] if files else calls), *tests]
+    sources = [core.parent / name for name in names]
+    return compile_c(build, sources, output, ["-I.", PORT, *extra], core.parent)
+
+
+@cache
+def program_of(build: Build, files: tuple[Path, ...] = (), extra: tuple[str, ...] = ()) -> Path:
+    """The same, compiled once and kept until a file of the core changes."""
+    words = [*build.flags(), *extra, build.compiler, *map(str, files or files_with_cases(build))]
+    name = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+    stamp = hashlib.sha256(_inputs() + name.encode()).hexdigest()
+    program, stamped = KEPT / name, KEPT / f"{name}.stamp"
+    with _locked(KEPT / f"{name}.lock"):
+        if not (program.exists() and stamped.exists() and stamped.read_text() == stamp):
+            compile_tests(build, program, files, extra=extra)
+            stamped.write_text(stamp)
+    return program
+
+
+# ---- Programs of their own ----------------------------------------------------------------------
+
+
+def build_program(
+    build: Build,
+    name: str,
+    folder: Path,
+    core: Path = CORE,
+    extra: tuple[str, ...] = (),
+) -> Path:
+    """The executable of NAME.c, in a room of core/tests, with all of the core, in FOLDER.
 
     CORE may be a copy of the folder core with a changed source; headers come from there too.
     EXTRA are more compiler arguments. Programs with threads have ThreadSanitizer and a port of
     their own.
     """
-    threaded = COMPANIONS[name] is THREADED
+    is_threaded = name == "test_threads"
     (own,) = (core / "tests").rglob(f"{name}.c")
-    sources = [own, *(core.parent / source for source in COMPANIONS[name])]
-    port = "port_threads" if threaded else "port_test"
-    arguments = ["-I.", f'-DTAU_PORT_HEADER="core/tests/kit/{port}.h"']
-    arguments += ["-fsanitize=thread", "-pthread"] if threaded else []
+    kit = [*KIT[:2], "core/tests/kit/port_threads.c"] if is_threaded else [*KIT]
+    if not OWN_MAIN.search(own.read_text()):
+        kit += MAIN
+    sources = [own, *(core.parent / source for source in [*kit, *ALL, *WALKS])]
+    arguments = ["-I.", THREADED_PORT if is_threaded else PORT]
+    arguments += ["-fsanitize=thread", "-pthread"] if is_threaded else []
     return compile_c(build, sources, folder / name, [*arguments, *extra], core.parent)
 
 
@@ -199,8 +260,13 @@ def build_library(build: Build, folder: Path, core: Path = CORE) -> Path:
     return compile_c(build, sources, output, ["-I.", "-shared", "-fPIC"], core.parent)
 
 
-def run_program(program: Path, arguments: list[str], seconds_max: int) -> str:
-    """Runs PROGRAM and returns its output.
+def run_program(
+    program: Path,
+    arguments: list[str],
+    seconds_max: int,
+    environment: dict[str, str] | None = None,
+) -> str:
+    """Runs PROGRAM and returns its output. ENVIRONMENT is added to the caller's.
 
     Raises AssertionError with that output if it fails or takes more than SECONDS_MAX.
     """
@@ -213,6 +279,7 @@ def run_program(program: Path, arguments: list[str], seconds_max: int) -> str:
             text=True,
             errors="replace",
             timeout=seconds_max,
+            env=os.environ | (environment or {}),
             check=False,
         )
     except subprocess.TimeoutExpired as error:

@@ -1,8 +1,8 @@
-// What the fuzzing programs share: where choices come from, and objects whose contents are known.
+// What random programs on heaps share: objects whose contents are known.
 #ifndef TAU_FUZZ_H
 #define TAU_FUZZ_H
 
-#include "core/tests/kit/test.h"
+#include "core/tests/kit/choose.h"
 
 enum { FUZZ_OBJECTS = 48, FUZZ_EDGE_BYTES = 48 };
 
@@ -13,27 +13,7 @@ struct fuzz_object {
     unsigned salt;
 };
 
-// A fuzzer's bytes; without them choices are random numbers.
-static const uint8_t *fuzz_input;
-static size_t fuzz_input_left;
 static unsigned fuzz_salt;
-
-// A number below LIMIT, 0 when the input is used up.
-static inline size_t fuzz_choose(size_t limit) {
-    if (fuzz_input == NULL) {
-        return test_random_below(limit);
-    }
-    size_t value = 0;
-    for (size_t below = limit - 1; below > 0 && fuzz_input_left > 0; below >>= 8) {
-        value = value << 8 | *fuzz_input++;
-        fuzz_input_left--;
-    }
-    return value % limit;
-}
-
-static inline bool fuzz_is_over(void) {
-    return fuzz_input != NULL && fuzz_input_left == 0;
-}
 
 // A size that a pool of POOL_BYTES may just serve or just not, small ones being the most frequent.
 static inline size_t fuzz_size(size_t pool_bytes) {

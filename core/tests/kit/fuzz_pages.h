@@ -26,10 +26,6 @@ static inline void log_open(void) {
     }
 }
 
-static inline uint32_t choose(uint32_t limit) {
-    return (uint32_t)fuzz_choose(limit);
-}
-
 static struct {
     unsigned char bytes[IMAGE_BYTES_MAX];
     size_t used_bytes;  // set to 0 before a walk

@@ -1,7 +1,7 @@
 // Goal: no reachable state of a space of four pages is unsound, whatever its memory held at first.
 // Method:
 // - Cache, helper and stack of the pages 1 … 3 take each of the four values that the tables can
-//   tell apart. Every other number is refused like one of them. So all 4^9 memories are tried.
+//   distinguish. Every other number is refused like one of them. So all 4^9 memories are tried.
 // - From each memory, every state that calls can reach is visited once.
 // - In each state there is a full walk. Every call (map_region, map_page with and without a frame
 //   left, unmap_region) is compared with a naive account: status, which page is mapped to which
@@ -37,7 +37,7 @@ struct call {
     uint32_t pages;
 };
 
-static uint32_t *visited;  // a bit a state
+static uint32_t *visited;  // one bit per state
 static state_number *pending;
 static size_t pending_count;
 static size_t pending_max;

@@ -32,7 +32,7 @@ static void expect_list(const struct tau_frames *pool, const struct tau_frame_li
         EXPECT(memcmp(&before, &(world)->pool, sizeof before) == 0);                               \
     } while (0)
 
-static void init_refuses_what_is_no_table(void) {
+TEST_CASE(init_refuses_what_is_no_table) {
     uint32_t links[1] = {7};
     struct tau_frames pool;
     memset(&pool, 0x5a, sizeof pool);
@@ -47,7 +47,7 @@ static void init_refuses_what_is_no_table(void) {
     EXPECT(!tau_frames_clean_one(&pool));
 }
 
-static void a_pool_may_be_ready_at_once(void) {
+TEST_CASE(a_pool_may_be_ready_at_once) {
     uint32_t links[5] = {9, 9, 9, 9, 9};
     struct tau_frames pool;
     memset(&pool, 0x5a, sizeof pool);
@@ -62,7 +62,7 @@ static void a_pool_may_be_ready_at_once(void) {
     expect_list(&pool, &pool.ready, "0 1 2 3");
 }
 
-static void frames_are_handed_in_once(void) {
+TEST_CASE(frames_are_handed_in_once) {
     struct world world;
     world_open(&world, 8);
     EXPECT_EQUAL(tau_frames_add(&world.pool, (struct tau_frame){2}, 3), TAU_OK);
@@ -91,7 +91,7 @@ static void frames_are_handed_in_once(void) {
     world_close(&world);
 }
 
-static void one_frame_is_zeroed_at_a_time(void) {
+TEST_CASE(one_frame_is_zeroed_at_a_time) {
     struct world world;
     world_open(&world, 4);
     EXPECT_EQUAL(tau_frames_add(&world.pool, (struct tau_frame){0}, 4), TAU_OK);
@@ -108,7 +108,7 @@ static void one_frame_is_zeroed_at_a_time(void) {
     world_close(&world);
 }
 
-static void a_chain_goes_on_in_one_piece(void) {
+TEST_CASE(a_chain_goes_on_in_one_piece) {
     struct world world;
     uint32_t frame = 0;
     world_open(&world, 6);
@@ -126,7 +126,7 @@ static void a_chain_goes_on_in_one_piece(void) {
     world_close(&world);
 }
 
-static void a_reserved_pool_has_its_frames_or_is_refused(void) {
+TEST_CASE(a_reserved_pool_has_its_frames_or_is_refused) {
     struct world world;
     struct tau_frames reserved;
     memset(&reserved, 0x5a, sizeof reserved);
@@ -166,7 +166,7 @@ static void a_reserved_pool_has_its_frames_or_is_refused(void) {
     world_close(&world);
 }
 
-static void a_machine_may_zero_by_itself(void) {
+TEST_CASE(a_machine_may_zero_by_itself) {
     uint32_t links[2];
     struct tau_frames pool;
     EXPECT_EQUAL(tau_frames_init(&pool, links, 2, NULL), TAU_OK);
@@ -175,7 +175,7 @@ static void a_machine_may_zero_by_itself(void) {
     EXPECT_EQUAL(check_frames(&pool, NULL), 0);
 }
 
-static void the_self_test_sees_a_broken_pool(void) {
+TEST_CASE(the_self_test_sees_a_broken_pool) {
     struct world world;
     world_open(&world, 4);
     EXPECT_EQUAL(tau_frames_add(&world.pool, (struct tau_frame){0}, 4), TAU_OK);
@@ -201,16 +201,3 @@ static void the_self_test_sees_a_broken_pool(void) {
     EXPECT_EQUAL(check_frames(pool, NULL), 3);
     world_close(&world);
 }
-
-static const struct test tests[] = {
-    TEST(init_refuses_what_is_no_table),
-    TEST(a_pool_may_be_ready_at_once),
-    TEST(frames_are_handed_in_once),
-    TEST(one_frame_is_zeroed_at_a_time),
-    TEST(a_chain_goes_on_in_one_piece),
-    TEST(a_reserved_pool_has_its_frames_or_is_refused),
-    TEST(a_machine_may_zero_by_itself),
-    TEST(the_self_test_sees_a_broken_pool),
-};
-
-TEST_MAIN(tests)

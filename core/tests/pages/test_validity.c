@@ -42,7 +42,7 @@ static void expect_fault(struct world_space *made, uint32_t start, uint32_t page
 }
 
 // [P0-14] Fig. 1, laid from page 1 on: its index i is page 1 + i.
-static void fig_1(void) {
+TEST_CASE(fig_1) {
     struct world world;
     struct world_space made;
     open_hostile(&world, &made, 1);
@@ -68,7 +68,7 @@ static void fig_1(void) {
 }
 
 // [P0-25] Case 1: c[b] > b. Never a start of b's region; the table behind it is not even asked.
-static void lemma_1_case_1(void) {
+TEST_CASE(lemma_1_case_1) {
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct world world;
         struct world_space made;
@@ -90,7 +90,7 @@ static void lemma_1_case_1(void) {
 }
 
 // Case 2.1: c[b] <= b and the stack at c[b] is empty. Right by chance or outdated, it is a fault.
-static void lemma_1_case_2_1(void) {
+TEST_CASE(lemma_1_case_2_1) {
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct world world;
         struct world_space made;
@@ -114,7 +114,7 @@ static void lemma_1_case_2_1(void) {
 }
 
 // Case 2.2.1: c[b] is the start of a live region before b's own. That stack holds no page of ours.
-static void lemma_1_case_2_2_1(void) {
+TEST_CASE(lemma_1_case_2_2_1) {
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct world world;
         struct world_space made;
@@ -139,7 +139,7 @@ static void lemma_1_case_2_2_1(void) {
 }
 
 // Case 2.2.2: c[b] is right, by chance or not; the initialization-free array decides.
-static void lemma_1_case_2_2_2(void) {
+TEST_CASE(lemma_1_case_2_2_2) {
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct world world;
         struct world_space made;
@@ -166,7 +166,7 @@ static void lemma_1_case_2_2_2(void) {
 }
 
 // [P0-26] Page 0 is never mapped, whatever its entries say.
-static void page_0_is_never_mapped(void) {
+TEST_CASE(page_0_is_never_mapped) {
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct world world;
         struct world_space made;
@@ -181,7 +181,7 @@ static void page_0_is_never_mapped(void) {
 }
 
 // Five words a page [P0-20]; sp is the only array that init touches.
-static void init_writes_sp_alone(void) {
+TEST_CASE(init_writes_sp_alone) {
     enum { COUNT = 40 };
     uint32_t memory[5 * COUNT];
     struct tau_validity validity;
@@ -203,7 +203,7 @@ static void init_writes_sp_alone(void) {
     EXPECT(!tau_validity_lookup(&validity, page_at(UINT32_MAX), &entry));
 }
 
-static void init_refuses_what_is_no_memory(void) {
+TEST_CASE(init_refuses_what_is_no_memory) {
     uint32_t memory[10] = {0};
     struct tau_validity validity;
     EXPECT_EQUAL(tau_validity_init(&validity, NULL, sizeof memory, 2), TAU_BAD_ARGUMENT);
@@ -214,16 +214,3 @@ static void init_refuses_what_is_no_memory(void) {
     EXPECT_EQUAL(tau_validity_init(&validity, memory, SIZE_MAX, UINT32_MAX), TAU_BAD_ARGUMENT);
     EXPECT_EQUAL(tau_validity_init(&validity, memory, sizeof memory, 2), TAU_OK);
 }
-
-static const struct test tests[] = {
-    TEST(fig_1),
-    TEST(lemma_1_case_1),
-    TEST(lemma_1_case_2_1),
-    TEST(lemma_1_case_2_2_1),
-    TEST(lemma_1_case_2_2_2),
-    TEST(page_0_is_never_mapped),
-    TEST(init_writes_sp_alone),
-    TEST(init_refuses_what_is_no_memory),
-};
-
-TEST_MAIN(tests)

@@ -40,7 +40,7 @@ static enum tau_status unmap_region(uint32_t start) {
 
 // ---- Making a space ----------------------------------------------------------------------------
 
-static void sizes_out_of_range_are_refused(void) {
+TEST_CASE(sizes_out_of_range_are_refused) {
     uint32_t memory[4096] = {0};
     struct tau_vspace fresh;
     begin(1);
@@ -77,7 +77,7 @@ static void sizes_out_of_range_are_refused(void) {
 }
 
 // [P0-20, G-5] Five words a page and the tree; nothing else grows with the space.
-static void tables_may_lie_apart(void) {
+TEST_CASE(tables_may_lie_apart) {
     static struct tau_validity_region regions[PAGES + 1];
     static struct tau_validity_stack stacks[PAGES + 1];
     static uint32_t data[PAGES + 1], tree[PAGES + UPPER_WORDS_MAX];
@@ -102,14 +102,14 @@ static void tables_may_lie_apart(void) {
     end();
 }
 
-static void every_size_has_its_bytes(void) {
+TEST_CASE(every_size_has_its_bytes) {
     for (unsigned log2 = 1; log2 <= TAU_SPACE_PAGES_LOG2_MAX; log2++) {
         EXPECT_EQUAL(tau_vspace_size_bytes(log2), tau_validity_size_bytes(UINT32_C(1) << log2) +
                                                       tau_region_tree_size_bytes(log2));
     }
 }
 
-static void the_smallest_space_has_one_page(void) {
+TEST_CASE(the_smallest_space_has_one_page) {
     begin(2);
     space_close(&made);
     space_open(&made, 1, ANY, &world.pool, TAU_VSPACE_OVERCOMMIT);
@@ -125,7 +125,7 @@ static void the_smallest_space_has_one_page(void) {
 
 // ---- Regions -----------------------------------------------------------------------------------
 
-static void bad_regions_are_refused(void) {
+TEST_CASE(bad_regions_are_refused) {
     begin(4);
     EXPECT_EQUAL(map_region(10, 5), TAU_OK);
     EXPECT_EQUAL(map_page(12), TAU_OK);
@@ -156,7 +156,7 @@ static void bad_regions_are_refused(void) {
     end();
 }
 
-static void regions_that_touch_are_two(void) {
+TEST_CASE(regions_that_touch_are_two) {
     begin(8);
     EXPECT_EQUAL(map_region(10, 5), TAU_OK);
     EXPECT_EQUAL(map_region(15, 5), TAU_OK);
@@ -176,7 +176,7 @@ static void regions_that_touch_are_two(void) {
 }
 
 // Free neighbors unite, so that a region may be made over what several left; the whole space too.
-static void free_regions_unite(void) {
+TEST_CASE(free_regions_unite) {
     for (unsigned order = 0; order < 6; order++) {
         static const uint32_t orders[6][3] = {{1, 20, 40}, {1, 40, 20}, {20, 1, 40},
                                               {20, 40, 1}, {40, 1, 20}, {40, 20, 1}};
@@ -195,7 +195,7 @@ static void free_regions_unite(void) {
     }
 }
 
-static void what_starts_no_region_is_not_unmapped(void) {
+TEST_CASE(what_starts_no_region_is_not_unmapped) {
     begin(4);
     EXPECT_EQUAL(map_region(10, 5), TAU_OK);
     EXPECT_EQUAL(map_page(10), TAU_OK);
@@ -214,7 +214,7 @@ static void what_starts_no_region_is_not_unmapped(void) {
 
 // ---- Faults ------------------------------------------------------------------------------------
 
-static void bad_faults_are_refused(void) {
+TEST_CASE(bad_faults_are_refused) {
     begin(4);
     EXPECT_EQUAL(tau_vspace_map_region(space, page_at(10), 5, TAU_READ), TAU_OK);
     EXPECT_EQUAL(tau_vspace_map_page(space, page_at(11), TAU_READ), TAU_OK);
@@ -231,7 +231,7 @@ static void bad_faults_are_refused(void) {
     end();
 }
 
-static void rights_are_what_the_region_allows(void) {
+TEST_CASE(rights_are_what_the_region_allows) {
     begin(8);
     for (uint32_t bits = 0; bits < 8; bits++) {
         EXPECT_EQUAL(tau_vspace_map_region(space, page_at(1 + bits), 1, bits * TAU_READ), TAU_OK);
@@ -259,7 +259,7 @@ static void rights_are_what_the_region_allows(void) {
 }
 
 // [P0-10] The chain goes back newest first, so the next fault gets the newest frame.
-static void frames_come_back_newest_first(void) {
+TEST_CASE(frames_come_back_newest_first) {
     begin(6);
     EXPECT_EQUAL(map_region(10, 20), TAU_OK);
     const uint32_t order[] = {25, 10, 17, 12};
@@ -277,7 +277,7 @@ static void frames_come_back_newest_first(void) {
     end();
 }
 
-static void the_last_frame_is_the_last(void) {
+TEST_CASE(the_last_frame_is_the_last) {
     begin(3);
     EXPECT_EQUAL(map_region(10, 20), TAU_OK);
     REFUSED(map_region(15, 2), TAU_REGION_OVERLAPS);
@@ -295,7 +295,7 @@ static void the_last_frame_is_the_last(void) {
 }
 
 // Every page a region of its own: then no region is left, and each can be given back.
-static void every_page_may_be_a_region(void) {
+TEST_CASE(every_page_may_be_a_region) {
     begin(8);
     for (uint32_t page = 1; page < PAGES; page++) {
         EXPECT_EQUAL(map_region(page, 1), TAU_OK);
@@ -318,7 +318,7 @@ static void every_page_may_be_a_region(void) {
 // ---- Several spaces ----------------------------------------------------------------------------
 
 // [P0-3] What one space left in a frame, no other sees; and at most one page is zeroed a fault.
-static void a_frame_is_zero_for_the_next_space(void) {
+TEST_CASE(a_frame_is_zero_for_the_next_space) {
     struct world_space other;
     begin(2);
     space_open(&other, LOG2, ANY, &world.pool, TAU_VSPACE_OVERCOMMIT);
@@ -343,7 +343,7 @@ static void a_frame_is_zero_for_the_next_space(void) {
 }
 
 // [P0-45] What is admitted never fails, whatever others do; what would not hold is refused.
-static void committed_faults_never_fail(void) {
+TEST_CASE(committed_faults_never_fail) {
     struct world_space greedy;
     struct tau_frames reserved;
     world_open(&world, 12);
@@ -384,7 +384,7 @@ static void committed_faults_never_fail(void) {
     world_close(&world);
 }
 
-static void closing_gives_everything_back(void) {
+TEST_CASE(closing_gives_everything_back) {
     unsigned char places[16] = {0};
     begin(16);
     EXPECT_EQUAL(map_region(1, 10), TAU_OK);
@@ -403,24 +403,3 @@ static void closing_gives_everything_back(void) {
     EXPECT_EQUAL(map_region(1, PAGES - 1), TAU_OK);
     end();
 }
-
-static const struct test tests[] = {
-    TEST(sizes_out_of_range_are_refused),
-    TEST(tables_may_lie_apart),
-    TEST(every_size_has_its_bytes),
-    TEST(the_smallest_space_has_one_page),
-    TEST(bad_regions_are_refused),
-    TEST(regions_that_touch_are_two),
-    TEST(free_regions_unite),
-    TEST(what_starts_no_region_is_not_unmapped),
-    TEST(bad_faults_are_refused),
-    TEST(rights_are_what_the_region_allows),
-    TEST(frames_come_back_newest_first),
-    TEST(the_last_frame_is_the_last),
-    TEST(every_page_may_be_a_region),
-    TEST(a_frame_is_zero_for_the_next_space),
-    TEST(committed_faults_never_fail),
-    TEST(closing_gives_everything_back),
-};
-
-TEST_MAIN(tests)

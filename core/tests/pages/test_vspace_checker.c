@@ -38,7 +38,7 @@ static void end(void) {
         end();                                                                                     \
     } while (0)
 
-static void each_broken_invariant_of_the_space_is_seen(void) {
+TEST_CASE(each_broken_invariant_of_the_space_is_seen) {
     BREAKS(region_tree_union(&made.space.tree, page_at(0)), 1);
     BREAKS(validity->regions[0].top = VALIDITY_OPEN, 1);
     BREAKS(region_tree_split(&made.space.tree, page_at(2)), 2);
@@ -49,7 +49,7 @@ static void each_broken_invariant_of_the_space_is_seen(void) {
     BREAKS((made.space.commit_max_pages = 10, world.pool.dirty.count = 4), 6);
 }
 
-static void each_broken_invariant_of_the_arrays_is_seen(void) {
+TEST_CASE(each_broken_invariant_of_the_arrays_is_seen) {
     BREAKS(validity->regions[5].top = 5, 101);
     BREAKS(validity->regions[15].top = 17, 101);
     BREAKS(validity->regions[20].top += 4, 103);
@@ -66,7 +66,7 @@ static void each_broken_invariant_of_the_arrays_is_seen(void) {
 }
 
 // A free region with a stack: the page would still be translated after its frame went back.
-static void a_stack_that_outlives_its_region_is_seen(void) {
+TEST_CASE(a_stack_that_outlives_its_region_is_seen) {
     begin();
     const uint32_t top = validity->regions[4].top;
     EXPECT_EQUAL(tau_vspace_unmap_region(&made.space, page_at(4)), TAU_OK);
@@ -75,7 +75,7 @@ static void a_stack_that_outlives_its_region_is_seen(void) {
     end();
 }
 
-static void a_frame_in_two_places_is_seen(void) {
+TEST_CASE(a_frame_in_two_places_is_seen) {
     unsigned char places[8] = {0};
     begin();
     frames_splice(&world.pool, &world.pool.dirty, 0, 0, 1);  // which is mapped at page 6
@@ -84,12 +84,3 @@ static void a_frame_in_two_places_is_seen(void) {
     EXPECT_EQUAL(places[0], 2);
     end();
 }
-
-static const struct test tests[] = {
-    TEST(each_broken_invariant_of_the_space_is_seen),
-    TEST(each_broken_invariant_of_the_arrays_is_seen),
-    TEST(a_stack_that_outlives_its_region_is_seen),
-    TEST(a_frame_in_two_places_is_seen),
-};
-
-TEST_MAIN(tests)

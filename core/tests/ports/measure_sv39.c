@@ -1,6 +1,6 @@
-// What testing/sv39/unmap_cost.py calls beside the port: pools, spaces and regions with many pages,
-// made at the emulator's speed. Frames of pages have no memory: their pool is reserved and never
-// looks at them.
+// What testing/sv39/unmap_cost.py calls in addition to the port: pools, spaces and regions with
+// many pages, made at the emulator's speed. Frames of pages have no memory: their pool is reserved
+// and never looks at them.
 #include <stddef.h>
 
 #include "core/ports/sv39.h"

@@ -52,7 +52,7 @@ struct script_operation {
 enum machine_outcome { MACHINE_DONE, MACHINE_FAULT, MACHINE_WRONG };
 
 // One load, store or fetch of user code in SPACE, as the hardware does it; a fetch is done if it
-// brings the word 0, which is no instruction.
+// brings the word 0, which is not an instruction.
 enum machine_outcome machine_try(const struct tau_sv39 *space, uint64_t address, uint32_t access,
                                  uint64_t *value);
 

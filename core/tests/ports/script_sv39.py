@@ -118,7 +118,7 @@ class Script:
         self._row("WALK", 0)
 
     def reopen(self, number: int) -> None:
-        """Give a space back and make it anew."""
+        """Give a space back and make a new one."""
         self.spaces[number].close()
         self._row("CLOSE", number)
         self.spaces[number] = self._made(number)
@@ -141,7 +141,7 @@ class Script:
         return self.random.randrange(1, SPACE)
 
     def some_region(self) -> tuple[int, int]:
-        """Where to map: start and pages, often beside what is there and at borders of slots."""
+        """Where to map: start and pages, often next to a region and at borders of slots."""
         pages = self.random.choice(SIZES)
         if self.random.random() < 0.02:
             pages = self.random.choice((0, LARGE + 1, SPACE, 0xFFFFFFFF))

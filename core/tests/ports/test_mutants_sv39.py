@@ -1,4 +1,9 @@
-"""The scripts notice every small wrong change of the Sv39 port."""
+"""The scripts notice every small wrong change of the Sv39 port in core/tests/mutants.
+
+QEMU cannot tell two more: a flush of one address where the whole space is meant (its sfence.vma
+flushes everything) and a missing flush after an entry became valid (it keeps no invalid ones).
+model/shootdown.py knows both kinds of entries.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from core.tests.ports.mutants_sv39 import MUTANTS, Mutant
+from core.tests.mutants.mutate import GROUPS, Mutant
 from core.tests.ports.test_sv39 import DIRECTED, random_script
 from testing.sv39 import build as sv39_build
 
+MUTANTS = GROUPS["sv39"]
 RUN_SECONDS_MAX = 20  # it is to end early
 RANDOM_SEEDS = range(6)
 
@@ -28,12 +34,6 @@ def survives(mutant: Mutant, folder: Path) -> bool:
         if not run(program, path, RUN_SECONDS_MAX)[0]:
             return False
     return True
-
-
-def test_every_mutant_applies() -> None:
-    """Each text is in the port exactly once, so that the slow test cannot rot unseen."""
-    for mutant in MUTANTS:
-        assert mutant.text()
 
 
 def test_a_missing_flush_is_seen(tmp_path: Path) -> None:

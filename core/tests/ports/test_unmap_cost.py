@@ -1,7 +1,7 @@
 """Unmapping on Sv39 tables costs the same at every size, and never more than the headers say.
 
-The emulator counts; the longest path of the linked code bounds. Numbers are those of Debian 12's
-gcc 12.2 and are pinned.
+The emulator counts; the longest path of the linked code bounds. The numbers are pinned for Debian
+12's gcc 12.2.
 """
 
 from __future__ import annotations

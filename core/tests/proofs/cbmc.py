@@ -4,8 +4,8 @@
     verdict = cbmc.prove(source, "prove_find", ["-DX"], seconds_max=300)
     verdict.holds, verdict.failed, verdict.goals
 
-Debian 12 has no CBMC and its C library is too old for trixie's, so the packages are unpacked beside
-each other and run by their own loader. apt does the fetching, with lists and caches of its own
+Debian 12 has no CBMC and its C library is too old for trixie's, so the packages are unpacked next
+to each other and run by their own loader. apt does the fetching, with lists and caches of its own
 under build/cbmc and the mirror, keys and proxy that this machine's apt is configured with; the
 packages' signatures are checked as always. `python core/tests/proofs/cbmc.py` only fetches and says
 where.
@@ -29,7 +29,7 @@ VERSION = "6.6"
 KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 FETCH_SECONDS_MAX = 600
 RESULT_LINE = re.compile(r"^\[(\S+)\] (.*): (SUCCESS|FAILURE|UNKNOWN|ERROR)$", re.MULTILINE)
-# What is a goal beside the asserts: everything that C leaves undefined and these sources could do.
+# Goals in addition to the asserts: everything that C leaves undefined and these sources could do.
 CHECKS = (
     "--no-standard-checks",
     "--bounds-check",
@@ -51,7 +51,7 @@ class NoVerdict(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a proof found: `goals` properties, those of them that do not hold by their texts."""
+    """What a proof found: `goals` properties, and the texts of those that do not hold."""
 
     goals: int
     failed: tuple[str, ...]
@@ -77,7 +77,7 @@ class Cbmc:
     def replaced(
         self, source: Path, arguments: list[str], calls: dict[str, str], made: Path
     ) -> Path:
-        """Compile SOURCE with calls of some functions replaced by those of others, into MADE."""
+        """Compile SOURCE with calls of some functions replaced by calls of others, into MADE."""
         compiled = made.with_suffix(".compiled")
         replaced = [word for pair in calls.items() for word in ("--replace-calls", ":".join(pair))]
         for command in (

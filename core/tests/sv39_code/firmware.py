@@ -131,12 +131,12 @@ def run(
     plugin: str | None = None,
     seconds_max: int = SECONDS_MAX,
 ) -> Outcome:
-    """Run the firmware until it stops, at most SECONDS_MAX. Without FLASH there is no chip."""
+    """Run the firmware until it stops, at most SECONDS_MAX. Without FLASH there is none."""
     emulator = shutil.which("qemu-system-riscv64")
     assert emulator, "qemu-system-riscv64 is missing: apt install qemu-system-misc"
     path = folder / "settings.bin"
     path.write_bytes(settings.data())
-    # One instruction a nanosecond: counts and interrupts repeat.
+    # One instruction per nanosecond: counts and interrupts repeat.
     command = [emulator, "-machine", "virt", "-m", "64M", "-nographic", "-monitor", "none"]
     command += ["-bios", "none", "-no-reboot", "-icount", "shift=0,sleep=off"]
     command += ["-kernel", str(firmware.elf)]

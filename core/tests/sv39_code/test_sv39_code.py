@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from core.tests.mutants.mutate import Mutant
+from core.tests.mutants.mutate import GROUPS, Mutant
 from core.tests.sv39_code.firmware import (
     INTERRUPT_PAGES,
     LEAST,
@@ -31,7 +31,6 @@ from core.tests.sv39_code.firmware import (
     run,
     write_flash,
 )
-from core.tests.sv39_code.mutants_sv39_code import MUTANTS
 from core.tests.sv39_code.touches import Touches, build_plugin, record, replay
 from model.code_cache import POLICIES, CodeCache, frames_least
 from tautochrone.coldcode.kernel import read_kernel
@@ -66,7 +65,7 @@ class World:
     def run(
         self, settings: Settings, flash: Path | None, seconds_max: int = SECONDS_MAX
     ) -> Outcome:
-        """Run with SETTINGS; FLASH None is no chip."""
+        """Run with SETTINGS; without a chip if FLASH is None."""
         return run(self.firmware, settings, self.folder, flash, seconds_max=seconds_max)
 
     def record(self, settings: Settings) -> tuple[Outcome, Touches]:
@@ -268,7 +267,7 @@ def test_a_run_repeats(world: World) -> None:
     "mutant",
     [
         pytest.param(mutant, marks=() if number < 3 else pytest.mark.slow, id=mutant.name)
-        for number, mutant in enumerate(m for m in MUTANTS if m.name in MUTANTS_ON_QEMU)
+        for number, mutant in enumerate(m for m in GROUPS["sv39_code"] if m.name in MUTANTS_ON_QEMU)
     ],
 )
 def test_the_firmware_notices(world: World, mutant: Mutant, tmp_path: Path) -> None:

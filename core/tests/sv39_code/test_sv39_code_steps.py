@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 import unicorn
 
-from core.tests.mutants.mutate import Mutant
+from core.tests.mutants.mutate import GROUPS, Mutant
 from core.tests.sv39_code.firmware import ROOT, build
-from core.tests.sv39_code.mutants_sv39_code import MUTANTS, STEPS
 from core.tests.sv39_code.steps import (
     Hart,
     StaleCode,
@@ -40,7 +39,7 @@ READ = "tau_sv39_code_read"
 ROUNDS = {READ: 32, "sv39_code_are_equal": 32, "sv39_code_accessed": 32}
 ROUNDS["sv39_code_forget_accessed"] = FRAMES_MAX
 CALLS = ("fault", "begin", "read", "end", "cancel", "release_page", "use", "visit", "age")
-# One fault beside reading the page, and with it.
+# One fault without reading the page, and with it.
 FAULT_MAX, LOAD_MAX = 500, 1600
 PAGES = 12
 
@@ -116,21 +115,15 @@ def is_noticed(mutant: Mutant, folder: Path) -> bool:
 
 
 def cases() -> list:
-    """All mutants; only those of the order of steps are quick."""
-    order = {name for name, _, _ in STEPS}
+    """All mutants; only the mutants of the order of steps are quick."""
     return [
         pytest.param(
             mutant,
             id=mutant.name.replace(" ", "-"),
-            marks=() if mutant.name in order else pytest.mark.slow,
+            marks=() if mutant.is_step else pytest.mark.slow,
         )
-        for mutant in MUTANTS
+        for mutant in GROUPS["sv39_code"]
     ]
-
-
-def test_every_mutant_applies() -> None:
-    for mutant in MUTANTS:
-        assert mutant.text()
 
 
 @pytest.mark.parametrize("mutant", cases())

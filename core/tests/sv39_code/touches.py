@@ -73,7 +73,7 @@ def record(
 def with_tries(events: list[tuple[str, tuple[int, ...]]]) -> list[tuple[str, tuple[int, ...]]]:
     """EVENTS, each fault with the pages that its instruction accesses before the missing one.
 
-    They are those of the next touch that needs the missing page.
+    They belong to the next touch that needs the missing page.
     """
     needs: dict[int, tuple[int, ...]] = {}
     found = []

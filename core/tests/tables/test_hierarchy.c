@@ -121,7 +121,7 @@ static void expect_unchanged(void) {
         expect_unchanged();                                                                        \
     } while (0)
 
-static void misuse(void) {
+TEST_CASE(misuse) {
     open_scene(20, 0, 0xa5);
     struct tau_hierarchy *const space = &scene.space;
     EXPECT_EQUAL(map_region(100, 50), TAU_OK);
@@ -157,7 +157,7 @@ static void misuse(void) {
     EXPECT_EQUAL(used_records(), 0);
 }
 
-static void bad_init(void) {
+TEST_CASE(bad_init) {
     open_scene(2, 0, 0);
     struct tau_hierarchy other;
     struct tau_hierarchy_tables *const tables = &scene.tables;
@@ -189,7 +189,7 @@ static void bad_init(void) {
     EXPECT_EQUAL(tau_hierarchy_tables_init(&none, (char *)room + 1, 1000), TAU_BAD_ARGUMENT);
 }
 
-static void sizes(void) {
+TEST_CASE(sizes) {
     EXPECT_EQUAL(tau_hierarchy_tables_size_bytes(1), 272);
     EXPECT_EQUAL(tau_hierarchy_tables_size_bytes(1000), 272000);
     EXPECT_EQUAL(tau_hierarchy_tables_size_bytes(UINT32_MAX),
@@ -207,7 +207,7 @@ static void sizes(void) {
 
 // ---- Chunks ------------------------------------------------------------------------------------
 
-static void small_spaces(void) {
+TEST_CASE(small_spaces) {
     for (unsigned log2 = 1; log2 <= 7; log2++) {
         open_scene(9, 0, 0xff);
         EXPECT_EQUAL(tau_hierarchy_close(&scene.space), TAU_OK);
@@ -226,7 +226,7 @@ static void small_spaces(void) {
 }
 
 // Records come and go as chunks need them, with ends on either side of a border.
-static void records_follow_regions(void) {
+TEST_CASE(records_follow_regions) {
     open_scene(RECORDS_MAX, 0, 0x5a);
     EXPECT_EQUAL(used_records(), 1);           // page 0's
     EXPECT_EQUAL(map_region(64, 32), TAU_OK);  // two borders
@@ -246,7 +246,7 @@ static void records_follow_regions(void) {
 }
 
 // A region that starts last in its chunk keeps what lies behind when one before it goes.
-static void regions_that_share_a_chunk(void) {
+TEST_CASE(regions_that_share_a_chunk) {
     uint32_t frame;
     open_scene(RECORDS_MAX, 0, 0x11);
     EXPECT_EQUAL(map_region(33, 1), TAU_OK);
@@ -268,7 +268,7 @@ static void regions_that_share_a_chunk(void) {
 }
 
 // A chunk's front belongs to a region that starts before it.
-static void front_of_a_chunk(void) {
+TEST_CASE(front_of_a_chunk) {
     uint32_t frame;
     open_scene(RECORDS_MAX, 0, 0x22);
     EXPECT_EQUAL(map_region(40, 60), TAU_OK);  // 40 ... 99, into chunk 3
@@ -286,7 +286,7 @@ static void front_of_a_chunk(void) {
 
 // ---- Running out -------------------------------------------------------------------------------
 
-static void records_run_out(void) {
+TEST_CASE(records_run_out) {
     open_scene(3, 0, 0x33);
     EXPECT_EQUAL(map_region(40, 200), TAU_OK);  // all three
     EXPECT_EQUAL(map_page(41), TAU_OK);
@@ -300,7 +300,7 @@ static void records_run_out(void) {
     EXPECT_EQUAL(map_page(5), TAU_OK);
 }
 
-static void frames_run_out(void) {
+TEST_CASE(frames_run_out) {
     open_scene(RECORDS_MAX, 0, 0x44);
     EXPECT_EQUAL(map_region(1, PAGES - 1), TAU_OK);
     struct tau_frames others;
@@ -312,7 +312,7 @@ static void frames_run_out(void) {
 }
 
 // What a space that commits has admitted can be mapped to the last page.
-static void commitment(void) {
+TEST_CASE(commitment) {
     open_scene(1 + 2 + 2, 150, 0x55);
     EXPECT_REFUSED(map_region(40, 151), TAU_NOT_ADMITTED);
     EXPECT_REFUSED(map_region(40, 150), TAU_NO_TABLE);  // ends in chunk 5: three between
@@ -323,7 +323,7 @@ static void commitment(void) {
     EXPECT_EQUAL(map_region(129, 30), TAU_OK);
 }
 
-static void promises_are_kept(void) {
+TEST_CASE(promises_are_kept) {
     open_scene(1 + 2 + 3, 150, 0x55);
     EXPECT_EQUAL(map_region(63, 100), TAU_OK);
     EXPECT_REFUSED(map_region(200, 20), TAU_NO_TABLE);  // the three left are promised
@@ -348,7 +348,7 @@ static void promises_are_kept(void) {
 }
 
 // A space that overcommits gets none of the records that are promised to another.
-static void promises_against_others(void) {
+TEST_CASE(promises_against_others) {
     static uint32_t room[sizeof memory / sizeof(uint32_t)];
     struct tau_hierarchy other;
     open_scene(1 + 2 + 3 + 3, 150, 0x56);
@@ -370,7 +370,7 @@ static void promises_against_others(void) {
 }
 
 // tau_hierarchy_tables_enough is enough, and no less would be.
-static void enough_is_enough(void) {
+TEST_CASE(enough_is_enough) {
     const uint32_t regions = 4;
     const uint32_t pages = 66;  // from the last page of a chunk: two whole chunks, and both ends'
     const uint32_t enough = tau_hierarchy_tables_enough(LOG2, regions, regions * pages, 8);
@@ -391,8 +391,8 @@ static void enough_is_enough(void) {
     }
 }
 
-// Dense mappings: at most half of what five words a page take, beside the constant part.
-static void bytes_of_dense_mappings(void) {
+// Dense mappings: at most half of what five words a page take, in addition to the constant part.
+TEST_CASE(bytes_of_dense_mappings) {
     for (uint32_t pages = 32; pages <= 2048; pages *= 2) {
         open_scene(RECORDS_MAX, 0, 0x77);
         EXPECT_EQUAL(map_region(32, pages), TAU_OK);
@@ -408,7 +408,7 @@ static void bytes_of_dense_mappings(void) {
 
 // The arrays over the chunks say whatever makes a stale or invented entry look right; only sp is
 // ours. Each of the four cases of Lemma 1, one level up [P0-25].
-static void lies_about_chunks(void) {
+TEST_CASE(lies_about_chunks) {
     uint32_t frame;
     open_scene(RECORDS_MAX, 0, 0);
     EXPECT_EQUAL(map_region(64, 320), TAU_OK);
@@ -442,7 +442,7 @@ static void lies_about_chunks(void) {
 }
 
 // Records that another space gave back full of mapped pages.
-static void stale_records(void) {
+TEST_CASE(stale_records) {
     uint32_t frame;
     open_scene(40, 0, 0xff);
     for (int round = 0; round < 20; round++) {
@@ -481,7 +481,7 @@ static struct tau_hierarchy_record *record_at(uint32_t chunk) {
     return &scene.tables.records[scene.space.chunks.data[chunk + 1]];
 }
 
-static void checker(void) {
+TEST_CASE(checker) {
     open_scene(RECORDS_MAX, 0, 0x88);
     EXPECT_EQUAL(map_region(64, 320), TAU_OK);
     map_all(64, 100);  // chunks 2 ... 5, the last of them up to page 163
@@ -517,25 +517,3 @@ static void checker(void) {
     scene.space.mapped_pages--;
     expect_broken(8);
 }
-
-static const struct test tests[] = {
-    TEST(misuse),
-    TEST(bad_init),
-    TEST(sizes),
-    TEST(small_spaces),
-    TEST(records_follow_regions),
-    TEST(regions_that_share_a_chunk),
-    TEST(front_of_a_chunk),
-    TEST(records_run_out),
-    TEST(frames_run_out),
-    TEST(commitment),
-    TEST(promises_are_kept),
-    TEST(promises_against_others),
-    TEST(enough_is_enough),
-    TEST(bytes_of_dense_mappings),
-    TEST(lies_about_chunks),
-    TEST(stale_records),
-    TEST(checker),
-};
-
-TEST_MAIN(tests)

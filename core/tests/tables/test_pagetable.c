@@ -41,7 +41,7 @@ static enum tau_pagetable_walk walk_of(int number) {
     return number == 0 ? TAU_PAGETABLE_RESERVED : TAU_PAGETABLE_MAPPED;
 }
 
-static void sizes(void) {
+TEST_CASE(sizes) {
     EXPECT_EQUAL(tau_pagetable_size_bytes(20, TAU_PAGETABLE_RESERVED), 4 << 20);
     EXPECT_EQUAL(tau_pagetable_size_bytes(20, TAU_PAGETABLE_MAPPED), (4 << 20) + (1 << 17));
     EXPECT_EQUAL(tau_pagetable_size_bytes(1, TAU_PAGETABLE_MAPPED), 12);
@@ -49,7 +49,7 @@ static void sizes(void) {
     EXPECT_EQUAL(tau_pagetable_size_bytes(TAU_SPACE_PAGES_LOG2_MAX + 1, TAU_PAGETABLE_RESERVED), 0);
 }
 
-static void bad_init(void) {
+TEST_CASE(bad_init) {
     struct scene scene;
     open_scene(&scene, TAU_PAGETABLE_MAPPED, FRAMES);
     struct tau_pagetable *const table = &scene.table;
@@ -71,7 +71,7 @@ static void bad_init(void) {
     expect_sound(&scene);
 }
 
-static void map_and_unmap(void) {
+TEST_CASE(map_and_unmap) {
     for (int walk = 0; walk < 2; walk++) {
         struct scene scene;
         struct tau_frame frame = {0};
@@ -99,7 +99,7 @@ static void map_and_unmap(void) {
     }
 }
 
-static void misuse(void) {
+TEST_CASE(misuse) {
     for (int walk = 0; walk < 2; walk++) {
         struct scene scene;
         open_scene(&scene, walk_of(walk), 2);
@@ -128,7 +128,7 @@ static void misuse(void) {
 }
 
 // The walk notices each invariant when it is broken.
-static void checker(void) {
+TEST_CASE(checker) {
     struct scene scene;
     unsigned char places[FRAMES] = {0};
     open_scene(&scene, TAU_PAGETABLE_MAPPED, FRAMES);
@@ -147,9 +147,3 @@ static void checker(void) {
     memory[7] = 0;  // the count is wrong
     EXPECT_EQUAL(check_pagetable(&scene.table, places), 4);
 }
-
-static const struct test tests[] = {
-    TEST(sizes), TEST(bad_init), TEST(map_and_unmap), TEST(misuse), TEST(checker),
-};
-
-TEST_MAIN(tests)

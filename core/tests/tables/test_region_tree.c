@@ -10,8 +10,6 @@
 enum {
     LOG2_MAX = TAU_SPACE_PAGES_LOG2_MAX,
     SET_PAGES = 16,
-    RANDOM_STARTS_MAX = 1200,
-    RANDOM_STEPS = 60000,
     GUARD_WORDS = 8,
 };
 
@@ -97,7 +95,7 @@ static void try_every_set(unsigned pages_log2, uint32_t first, uint32_t stride) 
     fell(&grown);
 }
 
-static void every_set_of_16_pages(void) {
+TEST_CASE(every_set_of_16_pages) {
     const uint32_t pages = UINT32_C(1) << LOG2_MAX;
     try_every_set(LOG2_MAX, 0, 1);                           // the first pages
     try_every_set(LOG2_MAX, pages - SET_PAGES, 1);           // the last pages
@@ -112,7 +110,7 @@ static void every_set_of_16_pages(void) {
     try_every_set(LOG2_MAX, pages - 1 - 15 * 32769, 32769);  // another bit at every level
 }
 
-static void every_set_of_small_trees(void) {
+TEST_CASE(every_set_of_small_trees) {
     for (unsigned pages_log2 = 1; pages_log2 <= 6; pages_log2++) {
         try_every_set(pages_log2, 0, 1);
     }
@@ -124,79 +122,9 @@ static void every_set_of_small_trees(void) {
     try_every_set(16, 32768 - 8, 1);
 }
 
-// The starts of a tree in a sorted list; [0] is page 0.
-struct naive {
-    uint32_t starts[RANDOM_STARTS_MAX];
-    unsigned count;
-};
-
-// Index of the last start that is at most NUMBER.
-static unsigned naive_find(const struct naive *naive, uint32_t number) {
-    unsigned index = naive->count - 1;
-    while (naive->starts[index] > number) {
-        index--;
-    }
-    return index;
-}
-
-// A page near a border of words, near a start, or any.
-static uint32_t random_page(const struct naive *naive, unsigned pages_log2) {
-    const uint32_t pages = UINT32_C(1) << pages_log2;
-    uint32_t number = (uint32_t)test_random();
-    const size_t kind = test_random_below(4);
-    if (kind == 0) {
-        number = (number >> test_random_below(32) << 5 * test_random_below(4)) -
-                 (uint32_t)test_random_below(2);
-    } else if (kind == 1) {
-        number =
-            naive->starts[test_random_below(naive->count)] + (uint32_t)test_random_below(41) - 20;
-    }
-    return number % pages;
-}
-
-static void run_random(unsigned pages_log2, unsigned steps) {
-    struct grown grown = grow(pages_log2);
-    struct naive naive = {.starts = {0}, .count = 1};
-    unsigned target = RANDOM_STARTS_MAX / 2;
-    for (unsigned step = 0; step < steps; step++) {
-        const uint32_t number = random_page(&naive, pages_log2);
-        const unsigned index = naive_find(&naive, number);
-        const uint32_t start = naive.starts[index];
-        const uint32_t next = index + 1 < naive.count ? naive.starts[index + 1] : UINT32_MAX;
-        expect_region(&grown.tree, number, start, next);
-        if (step % 2048 == 0) {  // few or many starts for a while
-            target = (unsigned)test_random_below(RANDOM_STARTS_MAX);
-        }
-        if (naive.count < target && start != number) {
-            tau_region_tree_split(&grown.tree, page(number));
-            memmove(naive.starts + index + 2, naive.starts + index + 1,
-                    (naive.count - index - 1) * sizeof naive.starts[0]);
-            naive.starts[index + 1] = number;
-            naive.count++;
-        } else if (naive.count > target && start != 0) {
-            tau_region_tree_union(&grown.tree, page(start));
-            memmove(naive.starts + index, naive.starts + index + 1,
-                    (naive.count - index - 1) * sizeof naive.starts[0]);
-            naive.count--;
-        }
-        EXPECT(tau_region_tree_invariants_hold(&grown.tree));
-        if (step % 16384 == 0) {
-            EXPECT_EQUAL(check_region_tree(&grown.tree), 0);
-        }
-    }
-    fell(&grown);
-}
-
-static void random_operations(void) {
-    run_random(LOG2_MAX, RANDOM_STEPS);
-    for (unsigned pages_log2 = TAU_SPACE_PAGES_LOG2_MIN; pages_log2 <= LOG2_MAX; pages_log2++) {
-        run_random(pages_log2, RANDOM_STEPS / 20);
-    }
-}
-
 // What the proofs take for granted: each word of each level has a place of its own in the memory,
 // and the memory has no other.
-static void every_word_has_a_place(void) {
+TEST_CASE(every_word_has_a_place) {
     for (unsigned pages_log2 = TAU_SPACE_PAGES_LOG2_MIN; pages_log2 <= LOG2_MAX; pages_log2++) {
         struct grown grown = grow(pages_log2);
         size_t seen = 0;
@@ -222,7 +150,7 @@ static void every_word_has_a_place(void) {
 }
 
 // [P0-19] [P0-21]: the bytes of a tree, and that it is smaller than a page table.
-static void sizes(void) {
+TEST_CASE(sizes) {
     if (LOG2_MAX == 20) {
         EXPECT_EQUAL(tau_region_tree_size_bytes(20), 135300);
         EXPECT_EQUAL(tau_region_tree_size_bytes(10), 264);
@@ -237,7 +165,7 @@ static void sizes(void) {
     EXPECT_EQUAL(tau_region_tree_size_bytes(UINT32_MAX), 0);
 }
 
-static void bad_arguments_change_nothing(void) {
+TEST_CASE(bad_arguments_change_nothing) {
     static uint32_t memory[4096], copy[4096];
     struct tau_region_tree tree = {memory, 99};
     const size_t size = tau_region_tree_size_bytes(6);
@@ -261,8 +189,8 @@ static void bad_arguments_change_nothing(void) {
     EXPECT_EQUAL(tau_region_tree_init(&tree, memory, size, 6), TAU_OK);
 }
 
-// Each invariant broken once; the short test sees what it is there for.
-static void the_checkers_notice(void) {
+// Each invariant broken once; the short test sees its part.
+TEST_CASE(the_checkers_notice) {
     if (LOG2_MAX != 20) {
         return;  // the words below are chosen for four levels
     }
@@ -295,15 +223,3 @@ static void the_checkers_notice(void) {
     region_tree_write(tree, 0, -1, word);
     fell(&grown);
 }
-
-static const struct test tests[] = {
-    TEST(sizes),
-    TEST(bad_arguments_change_nothing),
-    TEST(every_word_has_a_place),
-    TEST(the_checkers_notice),
-    TEST(every_set_of_small_trees),
-    TEST(every_set_of_16_pages),
-    TEST(random_operations),
-};
-
-TEST_MAIN(tests)

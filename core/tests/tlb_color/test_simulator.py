@@ -9,7 +9,7 @@ import pytest
 
 from core.tests.kit.core_build import Build, build_library
 from core.tests.tlb_color.native_tlb_color import Native
-from core.tests.tlb_color.test_tlb_color import (
+from core.tests.tlb_color.test_partitions import (
     equal_shares,
     model_of,
     with_wrong_bit,

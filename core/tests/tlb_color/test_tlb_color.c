@@ -46,7 +46,7 @@ static struct tau_tlb_color *start(uint32_t pages) {
     return &heaps[0];
 }
 
-static void a_heap_has_the_pages_of_its_sets(void) {
+TEST_CASE(a_heap_has_the_pages_of_its_sets) {
     struct tau_tlb_color_run run = {0, 0};
     open_world();
     EXPECT_EQUAL(world_init(0, FULL, TAU_TLB_COLOR_NO_MISS), TAU_OK);
@@ -59,7 +59,7 @@ static void a_heap_has_the_pages_of_its_sets(void) {
     EXPECT_EQUAL(world_init(1, 1, TAU_TLB_COLOR_ISOLATED), TAU_WINDOW_FULL);  // no directory entry
 }
 
-static void an_array_may_have_many_sets(void) {
+TEST_CASE(an_array_may_have_many_sets) {
     static const uintptr_t rows[6] = {1, 2, 4, 8, 16, 32};
     uint32_t owned[2] = {0, 0x7000};
     open_world();
@@ -79,7 +79,7 @@ static void an_array_may_have_many_sets(void) {
     EXPECT_EQUAL(world_init(0, 1, TAU_TLB_COLOR_ISOLATED), TAU_WINDOW_FULL);
 }
 
-static void the_last_page_of_a_window_stays_out(void) {
+TEST_CASE(the_last_page_of_a_window_stays_out) {
     open_world();
     world.owned[0][0] = 15 << 12;
     EXPECT_EQUAL(world_init(0, 16, TAU_TLB_COLOR_ISOLATED), TAU_WINDOW_FULL);
@@ -87,7 +87,7 @@ static void the_last_page_of_a_window_stays_out(void) {
     world_expect_runs(0, 15);
 }
 
-static void safe_ways_are_kept(void) {
+TEST_CASE(safe_ways_are_kept) {
     open_world();
     world.arrays[0].safe_ways = 3;
     EXPECT_EQUAL(world_init(0, 12, TAU_TLB_COLOR_NO_MISS), TAU_OK);
@@ -114,7 +114,7 @@ static void safe_ways_are_kept(void) {
         EXPECT_EQUAL(tau_tlb_color_check(&world.partition), (status));                             \
     } while (0)
 
-static void wrong_geometries_are_refused(void) {
+TEST_CASE(wrong_geometries_are_refused) {
     EXPECT_REFUSED((void)0, TAU_OK);
     EXPECT_REFUSED(world.arrays[0].ways = 0, TAU_BAD_ARGUMENT);
     EXPECT_REFUSED(world.arrays[0].safe_ways = 0, TAU_BAD_ARGUMENT);
@@ -140,7 +140,7 @@ static void wrong_geometries_are_refused(void) {
     EXPECT_EQUAL(tau_tlb_color_check(NULL), TAU_BAD_ARGUMENT);
 }
 
-static void wrong_principals_are_refused(void) {
+TEST_CASE(wrong_principals_are_refused) {
     const uintptr_t size = (uintptr_t)WINDOW_PAGES * PAGE_BYTES;
     EXPECT_REFUSED(world.owned[1][0] = 0x1e, TAU_SETS_OWNED);
     EXPECT_REFUSED(world.owned[0][0] = 0x1f, TAU_SETS_OWNED);
@@ -151,9 +151,9 @@ static void wrong_principals_are_refused(void) {
     EXPECT_REFUSED(world.windows[1].start = world_start, TAU_SETS_OWNED);
     EXPECT_REFUSED((world.windows[1].size_log2--, world.windows[1].start = world_start + size / 2),
                    TAU_SETS_OWNED);
-    EXPECT_REFUSED((world.windows[0].size_log2--,
-                    world.windows[0].start = world.windows[1].start + size / 2),
-                   TAU_SETS_OWNED);
+    EXPECT_REFUSED(
+        (world.windows[0].size_log2--, world.windows[0].start = world.windows[1].start + size / 2),
+        TAU_SETS_OWNED);
     EXPECT_REFUSED(world.windows[1].start += PAGE_BYTES, TAU_BAD_ARGUMENT);
     EXPECT_REFUSED(world.windows[1].size_log2 = 64, TAU_BAD_ARGUMENT);
     EXPECT_REFUSED(world.windows[1].size_log2 = PAGE_LOG2, TAU_BAD_ARGUMENT);
@@ -172,7 +172,7 @@ static void wrong_principals_are_refused(void) {
     EXPECT_REFUSED(world.partition.principals = NULL, TAU_BAD_ARGUMENT);
 }
 
-static void a_refused_init_changes_nothing(void) {
+TEST_CASE(a_refused_init_changes_nothing) {
     struct tau_tlb_color before;
     uint32_t words[WORDS_MAX];
     open_world();
@@ -210,7 +210,7 @@ static void a_refused_init_changes_nothing(void) {
     EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &world.partition, &one, bits[0], 2), TAU_OK);
 }
 
-static void the_largest_object_is_a_run_less_its_header(void) {
+TEST_CASE(the_largest_object_is_a_run_less_its_header) {
     struct tau_tlb_color *const heap = start(FULL);
     const size_t most = tau_tlb_color_object_max_bytes(heap);
     EXPECT(most > 4 * PAGE_BYTES - 64 && most < 4 * PAGE_BYTES);
@@ -226,7 +226,7 @@ static void the_largest_object_is_a_run_less_its_header(void) {
     world_unmap(0);
 }
 
-static void of_equal_runs_the_lowest_has_the_control_block(void) {
+TEST_CASE(of_equal_runs_the_lowest_has_the_control_block) {
     struct tau_tlb_color *const heap = start(FULL - 3);  // three runs of four pages
     const uintptr_t highest = world_start + 32 * PAGE_BYTES;
     EXPECT((uintptr_t)heap->blocks - world_start < PAGE_BYTES);
@@ -235,15 +235,15 @@ static void of_equal_runs_the_lowest_has_the_control_block(void) {
     world_unmap(0);
 }
 
-static void of_equal_runs_the_highest_is_used_first(void) {
-    struct tau_tlb_color *const heap = start(FULL);  // a run of three pages behind those of four
+TEST_CASE(of_equal_runs_the_highest_is_used_first) {
+    struct tau_tlb_color *const heap = start(FULL);  // a run of three pages behind one of four
     const uintptr_t highest = world_start + 32 * PAGE_BYTES;
     const uintptr_t first = (uintptr_t)tau_tlb_color_malloc(heap, 3 * PAGE_BYTES);
     EXPECT(first - highest < 4 * PAGE_BYTES);
     world_unmap(0);
 }
 
-static void a_heap_of_one_page_works(void) {
+TEST_CASE(a_heap_of_one_page_works) {
     struct tau_tlb_color *const heap = start(1);
     const size_t most = tau_tlb_color_object_max_bytes(heap);
     void *const object = tau_tlb_color_malloc(heap, most);
@@ -253,7 +253,7 @@ static void a_heap_of_one_page_works(void) {
     world_unmap(0);
 }
 
-static void every_page_is_used_and_then_no_more(void) {
+TEST_CASE(every_page_is_used_and_then_no_more) {
     struct tau_tlb_color *const heap = start(FULL);
     const size_t size = PAGE_BYTES - 64;
     void *objects[FULL + 1];
@@ -268,7 +268,7 @@ static void every_page_is_used_and_then_no_more(void) {
     world_unmap(0);
 }
 
-static void only_own_objects_are_freed(void) {
+TEST_CASE(only_own_objects_are_freed) {
     struct tau_tlb_color *const heap = start(FULL);
     char *const object = tau_tlb_color_malloc(heap, 100);
     const uintptr_t window = world.windows[0].start;
@@ -302,7 +302,7 @@ static void only_own_objects_are_freed(void) {
     world_unmap(0);
 }
 
-static void other_calls_are_those_of_tlsf(void) {
+TEST_CASE(other_calls_are_those_of_tlsf) {
     struct tau_tlb_color *const heap = start(FULL);
     char *const cleared = tau_tlb_color_calloc(heap, 10, 10);
     char *const aligned = tau_tlb_color_aligned_alloc(heap, PAGE_BYTES, 10);
@@ -323,13 +323,13 @@ static void other_calls_are_those_of_tlsf(void) {
     world_unmap(0);
 }
 
-static void a_heap_starts_once(void) {
+TEST_CASE(a_heap_starts_once) {
     struct tau_tlb_color *const heap = start(FULL);
     EXPECT_EQUAL(tau_tlb_color_start(heap), TAU_BAD_ARGUMENT);
     world_unmap(0);
 }
 
-static void huge_pages_have_structures_of_their_own(void) {
+TEST_CASE(huge_pages_have_structures_of_their_own) {
     open_world();
     world.structures[1] = (struct tau_tlb_color_structure){
         .page_log2 = PAGE_LOG2 + DIRECTORY_PAGES_LOG2, .array = 1, .rows = world.rows[3]};
@@ -345,7 +345,7 @@ static void huge_pages_have_structures_of_their_own(void) {
     EXPECT_EQUAL(run.size_bytes, 32 * PAGE_BYTES);
 }
 
-static void a_page_too_small_for_the_control_block_is_refused(void) {
+TEST_CASE(a_page_too_small_for_the_control_block_is_refused) {
     static _Alignas(512) unsigned char memory[4 * 128];
     static const struct tau_tlb_color_array array = {1, 1, 1};
     static const struct tau_tlb_color_structure structure = {.page_log2 = 7};
@@ -359,25 +359,3 @@ static void a_page_too_small_for_the_control_block_is_refused(void) {
     EXPECT_EQUAL(tau_tlb_color_start(&heaps[0]), TAU_POOL_TOO_SMALL);
     EXPECT(heaps[0].blocks == NULL);
 }
-
-static const struct test tests[] = {
-    TEST(a_heap_has_the_pages_of_its_sets),
-    TEST(an_array_may_have_many_sets),
-    TEST(the_last_page_of_a_window_stays_out),
-    TEST(safe_ways_are_kept),
-    TEST(wrong_geometries_are_refused),
-    TEST(wrong_principals_are_refused),
-    TEST(a_refused_init_changes_nothing),
-    TEST(the_largest_object_is_a_run_less_its_header),
-    TEST(of_equal_runs_the_lowest_has_the_control_block),
-    TEST(of_equal_runs_the_highest_is_used_first),
-    TEST(a_heap_of_one_page_works),
-    TEST(every_page_is_used_and_then_no_more),
-    TEST(only_own_objects_are_freed),
-    TEST(other_calls_are_those_of_tlsf),
-    TEST(a_heap_starts_once),
-    TEST(huge_pages_have_structures_of_their_own),
-    TEST(a_page_too_small_for_the_control_block_is_refused),
-};
-
-TEST_MAIN(tests)

@@ -21,7 +21,7 @@ static uint32_t page_of(const unsigned char *byte) {
     return (uint32_t)((size_t)(byte - pool) / PAGE_BYTES);
 }
 
-// Takes objects of COLOR until there is no room; each lies in sets FIRST ... FIRST + COUNT - 1.
+// Takes objects of COLOR until the heap is full; each lies in sets FIRST ... FIRST + COUNT - 1.
 static unsigned take_all(size_t size, uint32_t color, uint32_t first, uint32_t count) {
     unsigned taken = 0;
     unsigned char *objects[OBJECTS_MAX];
@@ -41,7 +41,7 @@ static unsigned take_all(size_t size, uint32_t color, uint32_t first, uint32_t c
     return taken;
 }
 
-static void objects_lie_in_the_sets_of_their_color(void) {
+TEST_CASE(objects_lie_in_the_sets_of_their_color) {
     for (uint32_t reserved_count = 0; reserved_count < SETS; reserved_count++) {
         open_heap(reserved_count);
         EXPECT_EQUAL(TAU_TLB_MALLOC_SMALL_COLORS(&shape), SETS - reserved_count);
@@ -57,7 +57,7 @@ static void objects_lie_in_the_sets_of_their_color(void) {
     }
 }
 
-static void sizes_and_colors_have_limits(void) {
+TEST_CASE(sizes_and_colors_have_limits) {
     open_heap(3);
     EXPECT(heap.small_max_bytes > PAGE_BYTES - 64 && heap.small_max_bytes < PAGE_BYTES);
     EXPECT(heap.large_max_bytes > 3 * PAGE_BYTES - 1024 && heap.large_max_bytes < 3 * PAGE_BYTES);
@@ -74,7 +74,7 @@ static void sizes_and_colors_have_limits(void) {
     EXPECT(tau_tlb_malloc_allocate(&heap, PAGE_BYTES, 0) == NULL);
 }
 
-static void wrong_shapes_are_refused(void) {
+TEST_CASE(wrong_shapes_are_refused) {
     const struct tau_tlb_malloc_shape wrong[] = {
         {SETS, WAYS, SETS, PAGE_LOG2}, {SETS, 0, 1, PAGE_LOG2}, {12, WAYS, 1, PAGE_LOG2},
         {0, WAYS, 0, PAGE_LOG2},       {SETS, WAYS, 1, 10},     {SETS, WAYS, 1, 32}};
@@ -93,7 +93,7 @@ static void wrong_shapes_are_refused(void) {
 
 // Larger colors than a TLSF can hold, and pools behind the end of the address space. Only the shape
 // decides: no byte is touched.
-static void pools_that_are_too_large_are_refused(void) {
+TEST_CASE(pools_that_are_too_large_are_refused) {
     const struct tau_tlb_malloc_shape wrong[] = {{128, 1, 64, 31},
                                                  {SETS, UINT32_MAX, 1, PAGE_LOG2}};
     void *const last = (void *)((uintptr_t)0 - ((uintptr_t)SETS << PAGE_LOG2));
@@ -107,12 +107,3 @@ static void pools_that_are_too_large_are_refused(void) {
     EXPECT_EQUAL(tau_tlb_malloc_init(&heap, &shape, last, heaps), TAU_BAD_ARGUMENT);
     EXPECT(memcmp(&before, &heap, sizeof heap) == 0);
 }
-
-static const struct test tests[] = {
-    TEST(objects_lie_in_the_sets_of_their_color),
-    TEST(sizes_and_colors_have_limits),
-    TEST(wrong_shapes_are_refused),
-    TEST(pools_that_are_too_large_are_refused),
-};
-
-TEST_MAIN(tests)

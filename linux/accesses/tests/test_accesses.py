@@ -4,8 +4,6 @@ A program that makes random accesses tells itself what the recording must hold; 
 every access, reduced here the plain way, must be the recording of first ones, times included.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -24,13 +22,12 @@ from tautochrone.record.program import build_id
 from tautochrone.trace import abi
 from tautochrone.trace.checking import check_trace
 from tautochrone.trace.file import OPS, open_trace
+from testing.recorded import Build, Record
 
 MALLOC, CALLOC, REALLOC, ALIGNED, FREE, TOUCH = range(len(OPS))
 TOLD = re.compile(r"[a-z_]+ \d+ \d+ \d+")
 OBJECTS = 24  # of the random program at once
-Build = Callable[..., Path]
 Row = tuple[Any, ...]
-AccessRecord = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +37,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def accesses(record: AccessRecord, cache: Path) -> AccessRecord:
+def accesses(record: Record, cache: Path) -> Record:
     """Record a program with --accesses; `options` go before it."""
 
     def run(*words: object, options: tuple[str, ...] = ("--accesses",), **env: str) -> Any:
@@ -67,7 +64,7 @@ def covered(touches: list[tuple[int, int]]) -> set[int]:
     return set(granules)
 
 
-def test_the_machine_is_named(build: Build, accesses: AccessRecord) -> None:
+def test_the_machine_is_named(build: Build, accesses: Record) -> None:
     """Valgrind runs programs of this machine; the build id is the program's, if it is unchanged."""
     program = build("fourier", "-lm")
     header = accesses(program).header()
@@ -76,7 +73,7 @@ def test_the_machine_is_named(build: Build, accesses: AccessRecord) -> None:
     assert access._build_id(program, program.stat().st_mtime - 1) == ""
 
 
-def test_plain_touches_and_counts(build: Build, accesses: AccessRecord) -> None:
+def test_plain_touches_and_counts(build: Build, accesses: Record) -> None:
     recorded = accesses(build("touches"), "plain")
     assert recorded.status == 0
     events = recorded.events()
@@ -96,7 +93,7 @@ def test_plain_touches_and_counts(build: Build, accesses: AccessRecord) -> None:
         assert reader.sites()[events["site"][0] - 1][0] == str(build("touches"))
 
 
-def test_all_accesses_are_as_many_as_another_tool_counts(accesses: AccessRecord) -> None:
+def test_all_accesses_are_as_many_as_another_tool_counts(accesses: Record) -> None:
     """Lackey counts them too, with what malloc itself does."""
     words = ["perl", "-e", "$sum += length($_ % 7 . 'x') for 1 .. 8000"]
     lackey = ["valgrind", "--tool=lackey", "--basic-counts=no", "--detailed-counts=yes"]
@@ -109,33 +106,33 @@ def test_all_accesses_are_as_many_as_another_tool_counts(accesses: AccessRecord)
         assert count > 200_000 and abs(ours - count) < 0.1 * count, kind
 
 
-def test_accesses_across_granules(build: Build, accesses: AccessRecord) -> None:
+def test_accesses_across_granules(build: Build, accesses: Record) -> None:
     events = accesses(build("touches"), "straddle").events()
     assert touches_of(events, 1002) == [(0, 2), (48, 2), (96, 2), (192, 1)]
 
 
 @pytest.mark.skipif("avx" not in Path("/proc/cpuinfo").read_text(), reason="no AVX here")
-def test_a_store_of_32_bytes_touches_three_granules(build: Build, accesses: AccessRecord) -> None:
+def test_a_store_of_32_bytes_touches_three_granules(build: Build, accesses: Record) -> None:
     events = accesses(build("touches"), "wide").events()
     assert touches_of(events, 1002) == [(0, 3)]
 
 
-def test_realloc_keeps_what_was_touched(build: Build, accesses: AccessRecord) -> None:
+def test_realloc_keeps_what_was_touched(build: Build, accesses: Record) -> None:
     events = accesses(build("touches"), "resized").events()
     assert touches_of(events, 1003) == [(64, 1), (0, 1), (80, 1), (64, 1), (32, 1)]
     sizes = events["size_bytes"][events["op"] == REALLOC].tolist()
     assert sizes == [100003, 50, 1003]
 
 
-def test_calloc_and_alignment(build: Build, accesses: AccessRecord) -> None:
-    """What calloc clears is no touch: a replay knows that calloc clears."""
+def test_calloc_and_alignment(build: Build, accesses: Record) -> None:
+    """calloc's own stores are not touches: a replay knows that calloc clears."""
     events = accesses(build("touches"), "cleared").events()
     assert touches_of(events, 1005) == [(16, 1)]
     assert touches_of(events, 8192) == [(4096, 1)]
     assert events["align_log2"][events["op"] == ALIGNED].tolist() == [12]
 
 
-def test_library_functions_touch_what_they_use(build: Build, accesses: AccessRecord) -> None:
+def test_library_functions_touch_what_they_use(build: Build, accesses: Record) -> None:
     events = accesses(build("touches"), "copied").events()
     assert covered(touches_of(events, 6000)) == set(range(-(-5000 // 16)))
     # 0 … 3 by the small copy, 500 … 3499 by the large one; strlen reads 32 bytes at least.
@@ -144,7 +141,7 @@ def test_library_functions_touch_what_they_use(build: Build, accesses: AccessRec
     assert found <= {*range(4), *range(500 // 16, 3500 // 16 + 1)}
 
 
-def test_the_kernel_touches_too(build: Build, accesses: AccessRecord) -> None:
+def test_the_kernel_touches_too(build: Build, accesses: Record) -> None:
     """read(2), write(2) and the name given to open(2)."""
     events = accesses(build("touches"), "kernel").events()
     assert touches_of(events, 1004) == [(0, 7)]
@@ -153,7 +150,7 @@ def test_the_kernel_touches_too(build: Build, accesses: AccessRecord) -> None:
     assert touches_of(events, 109) == [(0, 1)]  # a name that the program only had cleared
 
 
-def test_threads(build: Build, accesses: AccessRecord) -> None:
+def test_threads(build: Build, accesses: Record) -> None:
     recorded = accesses(build("touches"), "threads")
     events = recorded.events()
     for number in range(4):
@@ -162,14 +159,14 @@ def test_threads(build: Build, accesses: AccessRecord) -> None:
     assert len(workers) >= 1 and 0 not in workers
 
 
-def test_touches_of_two_threads_are_not_joined(build: Build, accesses: AccessRecord) -> None:
+def test_touches_of_two_threads_are_not_joined(build: Build, accesses: Record) -> None:
     events = accesses(build("touches"), "turns").events()
     assert touches_of(events, 3500) == [(0, 1), (16, 1), (32, 1)]
     own = events[(events["op"] == TOUCH) & (events["size_bytes"] <= 32)]["thread"].tolist()
     assert own[-3:] == [0, 1, 0]
 
 
-def test_a_forked_child_has_its_own_trace(build: Build, accesses: AccessRecord) -> None:
+def test_a_forked_child_has_its_own_trace(build: Build, accesses: Record) -> None:
     recorded = accesses(build("touches"), "forked")
     assert recorded.status == 7 and len(recorded.traces) == 2
     headers = [recorded.header(index) for index in (0, 1)]
@@ -185,7 +182,7 @@ def test_a_forked_child_has_its_own_trace(build: Build, accesses: AccessRecord) 
     assert touches_of(recorded.events(parent), 2001) == [(0, 1), (16, 1)]
 
 
-def test_children_only_if_wanted(build: Build, accesses: AccessRecord) -> None:
+def test_children_only_if_wanted(build: Build, accesses: Record) -> None:
     words = ("sh", "-c", f"{build('touches')} plain; exit 3")
     with_child = accesses(*words)
     assert with_child.status == 3
@@ -195,14 +192,14 @@ def test_children_only_if_wanted(build: Build, accesses: AccessRecord) -> None:
     assert all(1001 not in alone.events(i)["size_bytes"] for i in range(len(alone.traces)))
 
 
-def test_exec_starts_a_trace_and_ends_one(build: Build, accesses: AccessRecord) -> None:
+def test_exec_starts_a_trace_and_ends_one(build: Build, accesses: Record) -> None:
     recorded = accesses(build("touches"), "exec", "plain")
     found = {len(recorded.events(i)): recorded.events(i) for i in range(len(recorded.traces))}
     assert touches_of(found[2], 1008) == [(160, 1)]
     assert touches_of(found[5], 1001) == [(0, 1), (32, 1), (992, 1)]
 
 
-def test_a_killed_program_keeps_what_was_written(build: Build, accesses: AccessRecord) -> None:
+def test_a_killed_program_keeps_what_was_written(build: Build, accesses: Record) -> None:
     """Killed while it computes: all before its last system call is there, and most of the rest."""
     recorded = accesses(build("touches"), "killed")
     assert recorded.status == 137 and recorded.document["signal"] == "SIGKILL"
@@ -215,7 +212,7 @@ def test_a_killed_program_keeps_what_was_written(build: Build, accesses: AccessR
     assert left == [(32 * n, 1) for n in range(len(left))] and 2500 - 4096 / 4 <= len(left) <= 2500
 
 
-def test_misuse_is_flagged(build: Build, accesses: AccessRecord) -> None:
+def test_misuse_is_flagged(build: Build, accesses: Record) -> None:
     recorded = accesses(build("touches"), "misused")
     events = recorded.events()
     assert touches_of(events, 1007) == [(0, 1)]
@@ -224,8 +221,8 @@ def test_misuse_is_flagged(build: Build, accesses: AccessRecord) -> None:
     assert recorded.traces[0]["unknown_count"] == 1
 
 
-def test_memory_that_malloc_does_not_see_is_said(build: Build, accesses: AccessRecord) -> None:
-    """Two accesses in three are a static pool's; the stack's are no reason to warn."""
+def test_memory_that_malloc_does_not_see_is_said(build: Build, accesses: Record) -> None:
+    """Two accesses in three are a static pool's; the stack's do not cause the warning."""
     recorded = accesses(build("touches"), "hidden")
     assert "67% of the accesses outside of the stack are to memory that is not" in recorded.stderr
     assert recorded.header()["accesses"]["heap_stores"] == 3_000_000
@@ -234,7 +231,7 @@ def test_memory_that_malloc_does_not_see_is_said(build: Build, accesses: AccessR
     assert recorded.header()["stack_accesses"] >= 6_000_000
 
 
-def test_the_preset_shows_the_heap_of_php(accesses: AccessRecord) -> None:
+def test_the_preset_shows_the_heap_of_php(accesses: Record) -> None:
     words = ("php", "-n", "-r", "$t = []; for ($i = 0; $i < 30000; $i++) $t[$i % 99] = [$i, $i];")
     shown = accesses(*words)
     assert "USE_ZEND_ALLOC=0" in shown.stderr and "outside of the stack" not in shown.stderr
@@ -244,7 +241,7 @@ def test_the_preset_shows_the_heap_of_php(accesses: AccessRecord) -> None:
     assert "is not malloc's" in hidden.stderr
 
 
-def test_an_unknown_instruction_gets_a_hint(build: Build, accesses: AccessRecord) -> None:
+def test_an_unknown_instruction_gets_a_hint(build: Build, accesses: Record) -> None:
     recorded = accesses(build("touches"), "trapped")
     assert recorded.status == 132 and "AVX-512" in recorded.stderr
     assert "-march=x86-64-v3" in recorded.stderr
@@ -253,7 +250,7 @@ def test_an_unknown_instruction_gets_a_hint(build: Build, accesses: AccessRecord
 def test_without_valgrind_the_package_is_named(
     build: Build, tau: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """Nothing is left behind, and the status is that of a recorder that cannot record."""
+    """Nothing is left behind, and the exit status says that nothing could be recorded."""
     bare = tmp_path / "bin"
     bare.mkdir()
     words = ("record", "--accesses", "-o", "x.tau", "--", build("touches"), "plain")
@@ -284,9 +281,7 @@ def test_options_that_do_not_fit_are_refused(build: Build, tau: Callable[..., An
 
 def told(recorded: Any, text: str) -> tuple[list[Row], list[Row]]:
     """(What the random program says of its events, what the trace has), ids as in the program."""
-    wanted: list[Row] = [
-        tuple(line.split()) for line in text.splitlines() if TOLD.fullmatch(line)
-    ]
+    wanted: list[Row] = [tuple(line.split()) for line in text.splitlines() if TOLD.fullmatch(line)]
     ids = iter(row[1] for row in wanted if row[0] in ("malloc", "calloc", "aligned_alloc"))
     found: list[Row] = []
     object_of: dict[int, str] = {}
@@ -351,9 +346,7 @@ def one_by_one(rows: list[Row]) -> list[Row]:
     return made
 
 
-def test_random_accesses_are_recorded_as_the_program_says(
-    build: Build, accesses: AccessRecord
-) -> None:
+def test_random_accesses_are_recorded_as_the_program_says(build: Build, accesses: Record) -> None:
     seed = os.environ.get("TAU_TEST_SEED") or str(time.time_ns() % 2**32)
     print("seed", seed)
     words = (build("touches"), "random", seed, "40000")
@@ -371,7 +364,7 @@ def test_random_accesses_are_recorded_as_the_program_says(
     assert joined(first_touches(whole)) == [tuple(int(e[name]) for name in names) for e in part]
 
 
-def test_as_many_events_as_wanted(build: Build, accesses: AccessRecord) -> None:
+def test_as_many_events_as_wanted(build: Build, accesses: Record) -> None:
     options = ("--accesses=full", "--max-events", "50")
     recorded = accesses(build("touches"), "plain", options=options)
     assert len(recorded.events()) == 50 and recorded.header()["truncated"]
@@ -382,7 +375,7 @@ def test_as_many_events_as_wanted(build: Build, accesses: AccessRecord) -> None:
 
 
 def test_raw_recordings_are_kept_and_imported(
-    build: Build, accesses: AccessRecord, tau: Callable[..., Any], tmp_path: Path
+    build: Build, accesses: Record, tau: Callable[..., Any], tmp_path: Path
 ) -> None:
     first = accesses(build("touches"), "plain").events()
     words = ("--raw", "-o", "x.tauaccess", "--", build("touches"), "plain")
@@ -402,7 +395,7 @@ def test_raw_recordings_are_kept_and_imported(
 
 
 def test_damaged_recordings_are_told(
-    build: Build, accesses: AccessRecord, tau: Callable[..., Any], tmp_path: Path
+    build: Build, accesses: Record, tau: Callable[..., Any], tmp_path: Path
 ) -> None:
     """One byte is changed at a time: the trace that is left keeps every rule, or there is none."""
     words = ("--raw", "-o", "x.tauaccess", "--", build("touches"), "resized")

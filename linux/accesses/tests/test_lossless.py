@@ -6,8 +6,6 @@ peak and mean, and the same cost of every call and every fault. A recording that
 not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,8 @@
 // The first program of a kernel with cold code: calls the kernel in many ways, prints one hash of
 // what came back, what the pager has counted, and powers off. Each line of it begins with "tau: ".
 //
-// The hash must not depend on time, addresses or process numbers. Of a call that succeeds only that
-// is hashed, of one that fails its error, and of files what was written into them.
+// The hash must not depend on time, addresses or process numbers. Of a call, success or the error
+// is hashed; of files, the content.
 #include "calls.h"
 
 #define PAGE_BYTES 4096

@@ -145,7 +145,7 @@ bool tau_code_recording_open(struct tau_code_recording *recording, const char *p
     return true;
 }
 
-// ---- What is appended
+// ---- The appended chunks
 
 static void write_all(struct tau_code_recording *recording, const void *bytes, size_t bytes_count) {
     const uint8_t *next = bytes;

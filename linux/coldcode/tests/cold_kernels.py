@@ -1,7 +1,5 @@
 """Kernels for tests: one of which every function is cold that can be placed, and first programs."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +8,7 @@ from tautochrone.coldcode.fragment import fragment_text
 from tautochrone.coldcode.link_map import read_link_map, with_larger_sizes
 from tautochrone.coldcode.linux.build import Built, Wish, build, compiler_tools
 from tautochrone.coldcode.linux.initramfs import EXECUTABLE, FLAGS, FOLDER, Entry, archive
-from tautochrone.coldcode.linux.placement import in_link_order
+from testing.code_kernel import in_link_order
 
 ROOT = Path(__file__).resolve().parents[3]
 FIRST = ".text.ksys_read"

@@ -1,7 +1,5 @@
 """The fixtures of these tests: the test's kernel, and another build of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tautochrone.coldcode.kernel import Kernel

@@ -3,8 +3,6 @@
 It counts each instruction by address, and writes each change of function after the marker.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +20,7 @@ END = "stopped"  # the function behind the store that ends QEMU
 
 @dataclass
 class Model:
-    """What was executed: instructions by address in each phase, and (function, time) in order."""
+    """The execution: instructions by address in each phase, and (function, time) in order."""
 
     boot: Counter[int] = field(default_factory=Counter)
     steady: Counter[int] = field(default_factory=Counter)

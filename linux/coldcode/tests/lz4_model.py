@@ -1,7 +1,5 @@
 """A naive packer and unpacker of LZ4 blocks, written from the format's description."""
 
-from __future__ import annotations
-
 from random import Random
 
 PAGE_BYTES = 4096

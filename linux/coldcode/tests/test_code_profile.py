@@ -5,8 +5,6 @@ Method: a bare-metal kernel runs on QEMU with the plugin, and one instruction a 
 processor.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -21,7 +19,6 @@ import pytest
 
 from linux.coldcode.tests import kernel_model
 from tautochrone import native
-from tautochrone.coldcode.checking import problems_of
 from tautochrone.coldcode.kernel import Kernel
 from tautochrone.coldcode.profile import PLUGIN, How, profile
 from tautochrone.coldcode.recording import (
@@ -30,6 +27,7 @@ from tautochrone.coldcode.recording import (
     load,
     patched_blocks,
     prepared,
+    problems_of,
     refuse_other_kernel,
 )
 from tautochrone.errors import TauError
@@ -155,7 +153,7 @@ def test_the_command(kernel: Kernel, tmp_path: Path) -> None:
     assert "exists" in again.stderr
 
 
-# ---- What is refused
+# ---- Refusals
 
 
 def test_a_function_that_is_not_there(kernel: Kernel, tmp_path: Path) -> None:

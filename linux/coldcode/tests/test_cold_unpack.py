@@ -2,8 +2,6 @@
 also cut, flipped and followed by others, against a naive model, under sanitizers.
 """
 
-from __future__ import annotations
-
 import struct
 import subprocess
 from pathlib import Path

@@ -4,11 +4,9 @@ Method: the smallest configuration with more calls, with core dumps and with the
 that provokes oopses. All functions are cold that can be placed. A first program (programs/hostile)
 makes every system call with hostile arguments, each in a process of its own; passes bad addresses
 wherever the kernel reads or writes a program's memory; dumps core; runs out of memory; provokes
-oopses. Every line that it prints must be that of the kernel of which all code is in RAM.
+oopses. Every line that it prints must equal the line of the kernel with all code in RAM.
 TAU_TEST_SEED repeats a run.
 """
-
-from __future__ import annotations
 
 import os
 import random
@@ -33,7 +31,7 @@ FUZZ, TABLES, CORE_DUMP, MEMORY, OOPSES, PANIC, WRITE = (1 << part for part in r
 ROUNDS = 3
 LITTLE_MEMORY_BYTES = 16 << 20  # soon exhausted
 CALLS = 480
-# Outcomes of one call: an exit code is an error, what is above is a signal.
+# Outcomes of one call: an exit code is an error, a larger number a signal.
 EFAULT, EINVAL, ENOSYS = (f"{error << 8:x}" for error in (14, 22, 38))
 KILLED, DUMPED = 9, 0x80
 COUNTED = "policy store pages pinned_pages frames faults loads evictions".split()
@@ -54,7 +52,7 @@ class Kernels:
     seen: dict[tuple[int, int], Seen] = field(default_factory=dict)
 
     def boot(self, built: Built, parts: int, seed: int, *options: str) -> Seen:
-        """The first program with PARTS. Addresses are those of every run."""
+        """The first program with PARTS. Addresses are equal in all runs."""
         first = hostile_initramfs(self.folder / f"parts-{parts}-{seed}", parts, seed, ROUNDS)
         pages = built.pages.read_bytes() if built is self.paged else None
         words = ("norandmaps", *(f"coldcode.{option}" for option in options))
@@ -117,7 +115,7 @@ def test_every_system_call_with_hostile_arguments(
     assert len(calls) == CALLS
     assert all(ENOSYS in row or len(row) == ROUNDS for row in calls.values())
     outcomes = [outcome for row in calls.values() for outcome in row]
-    # What is not there is no test of anything.
+    # A missing file tests nothing.
     assert sum(row != [ENOSYS] for row in calls.values()) > 200
     assert outcomes.count(EFAULT) > 50 and outcomes.count(EINVAL) > 50
     assert outcomes.count("0") > 100

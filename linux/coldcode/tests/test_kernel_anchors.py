@@ -5,8 +5,6 @@ Method: the files with anchors are unpacked from Debian's package; each anchor i
 doubled, in a copy.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path
@@ -42,7 +40,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_each_insertion_is_beside_its_anchor(tree: Path) -> None:
+def test_each_insertion_is_next_to_its_anchor(tree: Path) -> None:
     source.put(tree)
     for row in INSERTIONS:
         text = (tree / row.file).read_text()

@@ -2,8 +2,6 @@
 console, configurations. Each against what the specification says, and with bad input.
 """
 
-from __future__ import annotations
-
 import subprocess
 import threading
 from pathlib import Path
@@ -13,7 +11,7 @@ import pytest
 from tautochrone.coldcode.fragment import fragment_text
 from tautochrone.coldcode.link_map import Piece
 from tautochrone.coldcode.linux import build as building
-from tautochrone.coldcode.linux import flash, initramfs, kept, qemu
+from tautochrone.coldcode.linux import build_cache, flash, initramfs, qemu
 from tautochrone.coldcode.linux.build import Wish, build
 from tautochrone.errors import TauError
 
@@ -26,9 +24,9 @@ BUILD_ID = "00112233445566778899aabbccddeeff01234567"
 def test_a_folder_is_made_once(tmp_path: Path) -> None:
     made = []
     for _ in range(2):
-        folder = kept.folder(tmp_path, "name", "mark", made.append)
+        folder = build_cache.folder(tmp_path, "name", "mark", made.append)
     assert made == [folder] == [tmp_path / "name-mark"]
-    assert kept.is_made(folder)
+    assert build_cache.is_made(folder)
 
 
 def test_a_half_done_folder_is_made_again(tmp_path: Path) -> None:
@@ -37,10 +35,10 @@ def test_a_half_done_folder_is_made_again(tmp_path: Path) -> None:
         raise TauError("stopped")
 
     with pytest.raises(TauError, match="stopped"):
-        kept.folder(tmp_path, "name", "mark", stop)
+        build_cache.folder(tmp_path, "name", "mark", stop)
     assert (tmp_path / "name-mark" / "half").exists()
-    folder = kept.folder(tmp_path, "name", "mark", lambda made: (made / "whole").touch())
-    assert sorted(path.name for path in folder.iterdir()) == [kept.COMPLETE, "whole"]
+    folder = build_cache.folder(tmp_path, "name", "mark", lambda made: (made / "whole").touch())
+    assert sorted(path.name for path in folder.iterdir()) == [build_cache.COMPLETE, "whole"]
 
 
 def test_two_who_want_a_folder_make_it_once(tmp_path: Path) -> None:
@@ -48,7 +46,7 @@ def test_two_who_want_a_folder_make_it_once(tmp_path: Path) -> None:
 
     def want() -> None:
         both.wait()
-        kept.folder(tmp_path, "name", "mark", made.append)
+        build_cache.folder(tmp_path, "name", "mark", made.append)
 
     threads = [threading.Thread(target=want) for _ in range(2)]
     for thread in threads:
@@ -61,16 +59,16 @@ def test_two_who_want_a_folder_make_it_once(tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TauError, match="cannot build in") as raised:
-        kept.folder(tmp_path / "file", "name", "mark", lambda _: None)
+        build_cache.folder(tmp_path / "file", "name", "mark", lambda _: None)
     assert "XDG_CACHE_HOME" in str(raised.value.next_step)
 
 
 def test_a_hash_tells_parts_from_their_sum() -> None:
-    assert kept.hash_of(["ab", "c"]) != kept.hash_of(["a", "bc"])
-    assert kept.hash_of(["ab"]) == kept.hash_of([b"ab"])
+    assert build_cache.hash_of(["ab", "c"]) != build_cache.hash_of(["a", "bc"])
+    assert build_cache.hash_of(["ab"]) == build_cache.hash_of([b"ab"])
 
 
-# ---- What is booted
+# ---- Boots
 
 
 def test_the_page_file_is_as_specified() -> None:
@@ -130,7 +128,7 @@ def test_a_kernel_that_did_not_get_to_the_end_is_told_from_one_that_did() -> Non
     assert "Oops" in raised.value.said
 
 
-# ---- What is built
+# ---- Builds
 
 
 def test_our_configurations_have_what_cold_code_needs() -> None:

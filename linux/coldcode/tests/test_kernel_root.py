@@ -1,8 +1,6 @@
-"""What a kernel's programs come from: folders, archives and images are told apart and put where the
-specification says, and what is none of them is refused.
+"""The sources of a kernel's programs: folders, archives and images are distinguished and put where
+the specification says, and all else is refused.
 """
-
-from __future__ import annotations
 
 import os
 import subprocess
@@ -77,13 +75,13 @@ def test_a_disk_lies_behind_the_kernels_memory(tmp_path: Path) -> None:
 
 def test_what_is_no_root_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("text")
-    with pytest.raises(TauError, match="is no root file system"):
+    with pytest.raises(TauError, match="is not a root file system"):
         open_root(tmp_path / "text", tmp_path)
     with pytest.raises(TauError, match="cannot read .*none"):
         open_root(tmp_path / "none", tmp_path)
     (tmp_path / "root").mkdir()
     os.mkfifo(tmp_path / "root" / "pipe")
-    with pytest.raises(TauError, match="pipe is no file, folder or link"):
+    with pytest.raises(TauError, match="pipe is not a file, folder or link"):
         open_root(tmp_path / "root", tmp_path)
 
 

@@ -2,14 +2,12 @@
 built, recorded, linked with its cold code on pages of flash, booted in QEMU.
 
 Method: the first program hashes what some thousand calls of the kernel return, hostile ones too.
-The hash is compared with that of the kernel without cold code. `make check` does that with the
+The hash is compared with the hash without cold code. `make check` does that with the
 planned kernel, from the user's cache if it is there; `make check-all` also builds it with nothing
 cached, and boots one of which all functions are cold that can be placed,
 for every policy and store, with the fewest frames, and with all that can be wrong with flash and
 options. TAU_TEST_SEED repeats a run.
 """
-
-from __future__ import annotations
 
 import os
 import random
@@ -24,18 +22,19 @@ from elftools.elf.elffile import ELFFile
 
 from linux.coldcode.tests.cold_kernels import all_cold
 from tautochrone.coldcode.fragment import fragment_text, misplaced, read_fragment
+from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.link_map import read_link_map
 from tautochrone.coldcode.linux import build as building
-from tautochrone.coldcode.linux import fault_path, kept
+from tautochrone.coldcode.linux import build_cache, must_stay
 from tautochrone.coldcode.linux.build import Built, Wish, build, compiler_tools
-from tautochrone.coldcode.linux.flash import START, symbols_of
+from tautochrone.coldcode.linux.flash import START
 from tautochrone.coldcode.linux.initramfs import ROUNDS, initramfs
-from tautochrone.coldcode.linux.placement import in_link_order
 from tautochrone.coldcode.linux.qemu import NANOSECONDS_PER_INSTRUCTION, Boot, Seen, boot
 from tautochrone.coldcode.linux.root import Root
-from tautochrone.coldcode.linux.run import POLICIES, STORES, How, run
+from tautochrone.coldcode.linux.run import STORES, How, run
+from tautochrone.coldcode.replay import POLICIES
 from tautochrone.errors import TauError
-from tautochrone.plan.code.placer import placer
+from testing.code_kernel import in_link_order
 
 CPU_SECONDS_MAX = 8 * 60
 SECONDS_MAX = 3600.0
@@ -59,7 +58,7 @@ int main(void) {
 }
 """
 WISH = Wish(seconds_max=SECONDS_MAX)
-HOW = How(placer(0.999, 16, "round-robin"), 0.999, WISH, seconds_max=SECONDS_MAX)
+HOW = How(0.999, WISH, seconds_max=SECONDS_MAX, is_compared=True)
 
 
 def cpu_seconds() -> float:
@@ -165,9 +164,9 @@ def test_pages_leave_their_frames_for_others(results: dict[str, Any], store: str
 
 def test_every_piece_is_on_its_page(results: dict[str, Any]) -> None:
     built = Built(Path(results["kernel"]))
-    written = (kept.cache_folder() / "placements").glob("*.lds")
+    written = (build_cache.cache_folder() / "placements").glob("*.lds")
     fragments = {each.sha256: each for each in map(read_fragment, written)}
-    start = symbols_of(built.vmlinux)[START].address
+    start = read_kernel(built.vmlinux).places[START].address
     pages = fragments[results["placement"]].pages
     assert not misplaced(pages, read_link_map(built.link_map), start)
 
@@ -264,7 +263,7 @@ def test_four_frames_are_enough(kernels: Kernels, policy: str) -> None:
 
 @pytest.mark.slow
 def test_victims_depend_on_the_options(kernels: Kernels) -> None:
-    """With as many recent frames as there are, one is left to choose: that of round robin."""
+    """With as many recent frames as there are, one is left to choose, as round robin does."""
     pages = kernels.paged.pages.read_bytes()
 
     def loads(*options: str) -> int:
@@ -275,7 +274,7 @@ def test_victims_depend_on_the_options(kernels: Kernels) -> None:
     assert loads("policy=random", "seed=2") != random
     alone = loads("policy=random", "frames_least=8")
     assert abs(alone - in_turn) < abs(random - in_turn) / 2
-    # Without knowing what was used it would take the lowest frame that it may.
+    # Without accessed bits it would take the lowest frame that it may.
     assert loads("policy=aging") < 1.1 * in_turn
 
 
@@ -361,7 +360,7 @@ def test_a_page_that_is_patched_at_boot_stays(kernels: Kernels) -> None:
 def code_of_patches(built: Built) -> set[int]:
     """The pages of cold code that the kernel may patch: a row of .alternative begins with the
     distance from itself to the code."""
-    symbols = symbols_of(built.vmlinux)
+    symbols = read_kernel(built.vmlinux).places
     start, end = (symbols[name].address for name in ("tau_cold_start", "tau_cold_end"))
     begin = symbols["__alt_start"].address
     with open(built.vmlinux, "rb") as file:
@@ -433,7 +432,7 @@ def test_a_half_done_folder_is_made_again(kernels: Kernels, tmp_path: Path) -> N
     """It holds the same as before, however many kernels were linked since."""
     folder = kernels.paged.folder
     before = (folder / "vmlinux").read_bytes()
-    (folder / kept.COMPLETE).unlink()
+    (folder / build_cache.COMPLETE).unlink()
     (folder / "Image").write_bytes(b"half")
     placement = kernels.folder / "all.lds"
     assert build(replace(WISH, placement=placement)).folder == folder
@@ -450,7 +449,7 @@ def test_excluded_options_are_named(kernels: Kernels, tmp_path: Path) -> None:
         build(replace(WISH, configuration=str(wrong)))
     assert "code_pager.md" in str(raised.value.next_step)
     wrong.write_text(options + "CONFIG_NO_SUCH=y\n")
-    with pytest.raises(TauError, match="does not get CONFIG_NO_SUCH=y") as raised:
+    with pytest.raises(TauError, match="Kconfig dropped CONFIG_NO_SUCH=y") as raised:
         build(replace(WISH, configuration=str(wrong)))
     assert "correct the name" in str(raised.value.next_step)
     with pytest.raises(TauError, match="no configuration none"):
@@ -462,10 +461,10 @@ def test_cold_code_on_the_fault_path_stops_the_build(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Were the kernel's own handling of faults on the path, much of it would be cold."""
-    walk = fault_path.check(kernels.paged.vmlinux)
+    walk = must_stay.walk_fault_path(read_kernel(kernels.paged.vmlinux))
     assert {"do_page_fault", "tau_cold_fault", "tau_code_cache_fault"} <= set(walk.functions)
-    beyond = fault_path.BEYOND - {"handle_page_fault"}
-    monkeypatch.setattr(fault_path, "BEYOND", beyond)
+    beyond = must_stay.BEYOND - {"handle_page_fault"}
+    monkeypatch.setattr(must_stay, "BEYOND", beyond)
     placement = kernels.folder / "other.lds"
     swappable = [piece for piece in read_link_map(kernels.plain.link_map) if piece.is_swappable]
     placement.write_text(fragment_text(in_link_order(swappable[1:])))

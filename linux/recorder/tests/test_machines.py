@@ -1,17 +1,12 @@
 """Programs of other machines, by cross compilers and user-mode QEMU: record, import, plan, run."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from testing import machines
-from testing.machines import Machine, tau
 from tautochrone.facts import trace_format
 from tautochrone.plan.file import load_plan
 from tautochrone.record import emulation, merge, session
@@ -19,6 +14,9 @@ from tautochrone.record.program import build_id
 from tautochrone.run import exchange
 from tautochrone.run import launch as run_launch
 from tautochrone.trace.file import open_trace
+from testing import machines
+from testing.machines import Machine, tau
+from testing.recorded import events_of
 
 PROGRAMS = ("machines/tree.c", "machines/router.c", "machines/containers.cpp")
 ABIS = {"arm64": ("aarch64", 16), "armhf": ("arm", 8), "riscv64": ("riscv64", 16)}
@@ -61,9 +59,7 @@ def record(
 
 
 def run_planned(machine: Machine, library: Path, plan: Path, program: Path) -> tuple[str, str]:
-    """Run a program of a machine on its plan, as `tau run` would there; return output and report.
-
-    """
+    """Run a program of a machine on its plan, as `tau run` would there: output and report."""
     settings = run_launch.settings_text(run_launch.How(plan=load_plan(plan)))
     words = machine.found.words([str(program)], program, str(library))
     # The allocator serves the process with this pid, which the emulator keeps.
@@ -86,7 +82,7 @@ def test_record_import_plan_run(
     assert tau("import", "raw.tauraw", "-o", "out.tau", cwd=tmp_path).returncode == 0
     with open_trace(tmp_path / "out.tau") as reader:
         header, modules = reader.header, {module for module, _ in reader.sites()}
-        events = np.concatenate([block.copy() for block in reader.blocks()])
+    events = events_of(tmp_path / "out.tau")
     abi, alignment = ABIS[machine.name]
     assert (header["abi"], header["malloc_alignment"]) == (abi, alignment)
     assert header["build_id"] == build_id(program) != ""
@@ -159,9 +155,7 @@ def test_ends_are_passed_on(
     words = ("record", "--target", "armhf", "-o", "out.tau", "--", program, how)
     done = tau(*words, cwd=tmp_path, XDG_CACHE_HOME=str(cache))
     assert done.returncode == status, done.stderr
-    with open_trace(tmp_path / "out.tau") as reader:
-        events = np.concatenate([block.copy() for block in reader.blocks()])
-    assert (events["size_bytes"] == 33).sum() == 5000
+    assert (events_of(tmp_path / "out.tau")["size_bytes"] == 33).sum() == 5000
 
 
 def test_the_32_bit_recorder_of_this_machine(tmp_path: Path) -> None:
@@ -182,7 +176,11 @@ def test_the_32_bit_recorder_of_this_machine(tmp_path: Path) -> None:
     assert done.returncode == END, done.stderr
     (raw,) = tmp_path.glob("*.tauraw")
     header = merge.read_raw_header(raw)
-    assert (header.abi, header.malloc_alignment, header.build_id) == ("i386", 16, build_id(program))
+    assert (header.abi, header.page.malloc_alignment, header.build_id) == (
+        "i386",
+        16,
+        build_id(program),
+    )
     merged = merge.merge_raw(raw, tmp_path / "out.tau")
     assert merged.events > 2000 and merged.implied_frees == merged.damaged_chunks == 0
 
@@ -237,9 +235,7 @@ def test_missing_packages_are_named(arm: Machine, tmp_path: Path) -> None:
     refused(done, "the C library in", "QEMU_LD_PREFIX")
 
 
-def test_programs_that_the_emulator_cannot_serve(
-    arm: Machine, tmp_path: Path, cache: Path
-) -> None:
+def test_programs_that_the_emulator_cannot_serve(arm: Machine, tmp_path: Path, cache: Path) -> None:
     """Static, of another C library, without one of its libraries, or a script."""
     static = arm.build("machines/tree.c", "-static", made="static")
     refused(record(arm, static, tmp_path, cache), "statically linked")

@@ -3,8 +3,6 @@
 Left out is what QEMU 7.2 does not do: seccomp filters, and programs that exec starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,7 +48,7 @@ def build_there(machine: Machine, build: Build) -> Build:
     """Compile for the machine; otherwise as the fixture build."""
 
     def compile_one(name: str, *flags: str, compiler: str = "", made: str = "") -> Path:
-        del compiler  # that of this machine
+        del compiler  # this machine's
         source = name if "." in name else f"{name}.c"
         made = f"{machine.name}-{made or name}"
         return build(name, *flags, compiler=machine.compiler(source), made=made)

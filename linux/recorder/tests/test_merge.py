@@ -1,7 +1,5 @@
 """Merging never crashes, whatever the raw file holds, and gives what can be read of it."""
 
-from __future__ import annotations
-
 import random
 import struct
 import subprocess
@@ -10,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
+from tautochrone import native
 from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
@@ -21,7 +19,8 @@ from tautochrone.record.program import build_id
 from tautochrone.trace import abi
 from tautochrone.trace.file import open_trace
 
-Build = Callable[..., Path]
+from testing.recorded import Build, events_of
+
 ROOT = Path(__file__).parents[3]
 ROUNDS = 150
 HEADER_BYTES = 4096
@@ -88,10 +87,10 @@ def test_raw_recording_merges_as_recorded(raw: Path, tmp_path: Path) -> None:
 
 
 def test_a_raw_recording_names_its_machine(raw: Path, build: Build) -> None:
-    """ABI, alignment and build id are those of the program; no emulator ran it."""
+    """ABI, alignment and build id are the program's; no emulator ran it."""
     header = merge.read_raw_header(raw)
     assert header.abi == abi.of_host() != ""
-    assert (header.malloc_alignment, header.emulator) == (16, "")
+    assert (header.page.malloc_alignment, header.emulator) == (16, "")
     assert header.build_id == build_id(build("threads")) != ""
     without = merge.read_raw_header(raw).trace_header()
     assert (without["abi"], without["build_id"]) == (header.abi, header.build_id)
@@ -206,13 +205,20 @@ def test_what_is_no_recording(
 
 def recording(rows: bytes, forked_from: int = 0) -> bytes:
     """A raw recording with one chunk of these rows, clock in nanoseconds."""
-    fixed = merge.RAW_FIXED.pack(
-        *(merge.RAW_MAGIC, merge.RAW_VERSION, HEADER_BYTES, 10, 9, 1000, 1000, 0, 2000, 2000, 0),
-        *(0, 4, forked_from, 0, 500, 900, 0, 0, 1, 0, 0, 0, 0, 0, 0),
-        *(1, 8, 16, 0, b"", b""),
+    header = native.struct("tau_raw_header")(
+        magic=merge.RAW_MAGIC,
+        version=2,
+        header_bytes=HEADER_BYTES,
+        started_ticks=1000,
+        started_ns=1000,
+        latest_ticks=2000,
+        latest_ns=2000,
+        address_shift=4,
+        forked_from_pid=forked_from,
+        ended=1,
     )
     chunk = struct.pack("<IIIIQQ", 0x43756154, 1, 4096, 1, 1000, HEADER_BYTES) + rows
-    return fixed.ljust(HEADER_BYTES, b"\0") + chunk.ljust(4096, b"\0")
+    return bytes(header) + chunk.ljust(4096, b"\0")
 
 
 def row(op: int, address: int, size: int | None = None) -> bytes:
@@ -226,10 +232,8 @@ def merged_events(folder: Path, data: bytes) -> tuple[Struct, list[tuple[int, in
     """Merge and return (op, flags, slot) of each event."""
     (folder / "hand.tauraw").write_bytes(data)
     merged = merge.merge_raw(folder / "hand.tauraw", folder / "hand.tau")
-    with open_trace(folder / "hand.tau") as reader:
-        blocks = [block.copy() for block in reader.blocks()]
-    events = np.concatenate(blocks) if blocks else []
-    return merged, [(int(e["op"]), int(e["flags"]), int(e["slot"])) for e in events]
+    events = events_of(folder / "hand.tau")
+    return merged, events[["op", "flags", "slot"]].tolist()
 
 
 MALLOC, BEGIN, END, FREE = 1, 3, 4, 6
@@ -276,7 +280,7 @@ def test_realloc_of_an_unknown_object(tmp_path: Path) -> None:
 
 
 def test_realloc_that_fails_or_frees(tmp_path: Path) -> None:
-    """A failed realloc is no event and keeps the object; realloc(p, 0) is its free."""
+    """A failed realloc is not an event and keeps the object; realloc(p, 0) is its free."""
     rows = row(MALLOC, A, 1) + row(BEGIN, A) + FAILED + row(BEGIN, A) + FREED + row(FREE, A)
     _, events = merged_events(tmp_path, recording(rows))
     flag = trace_format.FLAG_DOUBLE_FREE

@@ -1,6 +1,4 @@
-"""`tau record`: what it says, where it writes, what it refuses, and what it gives back."""
-
-from __future__ import annotations
+"""`tau record`: its messages, its outputs, its refusals, and its exit status."""
 
 import contextlib
 import json
@@ -17,10 +15,7 @@ import pytest
 
 from tautochrone.record import merge
 from tautochrone.trace.file import open_trace
-
-Build = Callable[..., Path]
-Tau = Callable[..., Any]
-Record = Callable[..., Any]
+from testing.recorded import Build, Record, Tau
 
 
 def script(path: Path, text: str, mode: int = 0o755) -> Path:
@@ -48,7 +43,7 @@ def deep_folder(parent: Path, path_bytes: int) -> Path:
     """Make a folder whose path has this many bytes, in `parent`."""
     while len(str(parent)) + 1 < path_bytes:
         left = path_bytes - len(str(parent)) - 1
-        # What is left over must be at least a slash and a letter.
+        # The rest must be at least a slash and a letter.
         parent /= "d" * (left if left <= 200 else min(200, left - 2))
     parent.mkdir(parents=True)
     assert len(str(parent)) == path_bytes
@@ -114,7 +109,7 @@ def test_most_events_get_the_name(tau: Tau, tmp_path: Path) -> None:
         assert Path(reader.header["program"]).name == "cc1"
     others = {path.name.split(".")[1] for path in tmp_path.glob("compiler.*.tau")}
     assert any("gcc" in name for name in others)
-    assert "beside it" in done.stderr and (tmp_path / "x.o").exists()
+    assert "; other processes: " in done.stderr and (tmp_path / "x.o").exists()
 
 
 def test_json(record: Record, build: Build) -> None:
@@ -128,7 +123,7 @@ def test_json(record: Record, build: Build) -> None:
 
 
 def test_children_can_be_left_out(tau: Tau, build: Build, tmp_path: Path) -> None:
-    """--no-children records the program itself, but not what it forks or starts."""
+    """--no-children records the program itself, but not its children."""
     done = tau("record", "--no-children", "-o", "one.tau", "--", build("forks"))
     assert done.returncode == 0
     assert [path.name for path in tmp_path.glob("*.tau")] == ["one.tau"]
@@ -198,46 +193,101 @@ def assert_refused(done: Any, status: int, *says: str) -> None:
         assert text in done.stderr, done.stderr
 
 
-def test_missing_command(tau: Tau) -> None:
-    """127, as a shell [REC-15]."""
-    assert_refused(tau("record", "--", "no-such-program"), 127, "not found")
+OWN_MALLOC = (
+    "#include <stddef.h>\nstatic char heap[1 << 20];\nstatic size_t used;\n"
+    "void *malloc(size_t n) { used += (n + 15) & ~15ul; return heap + used; }\n"
+    "void free(void *p) { (void)p; }\nint main(void) { return malloc(1) == 0; }\n"
+)
 
 
-def test_not_executable(tau: Tau, tmp_path: Path) -> None:
-    """126, as a shell; also for a directory and for what is no program."""
-    script(tmp_path / "plain", "hello", 0o644)
-    assert_refused(tau("record", "--", "./plain"), 126, "not executable", "chmod +x")
-    assert_refused(tau("record", "--", "plain"), 126, "./plain")
-    assert_refused(tau("record", "--", tmp_path), 126, "directory")
-    script(tmp_path / "words", "hello")
-    assert_refused(tau("record", "--", "./words"), 126, "#! line")
+def own_malloc(build: Build, folder: Path) -> Path:
+    """A program that defines malloc, which comes before every library."""
+    source = script(folder / "own.c", OWN_MALLOC)
+    words = ["gcc", "-fno-builtin", "-rdynamic", "-o", folder / "own", source]
+    subprocess.run(words, check=True)
+    return folder / "own"
+
+
+def static(build: Build, folder: Path) -> Path:
+    """A program without a dynamic linker: nothing to preload into."""
+    return build("ends", "-static", made="ends-static")
+
+
+def changed(build: Build, folder: Path, change: Callable[[bytearray], bytearray]) -> Path:
+    """A dynamic program whose bytes were changed."""
+    path = folder / "changed"
+    path.write_bytes(change(bytearray(build("ends").read_bytes())))
+    path.chmod(0o755)
+    return path
+
+
+def for_another_machine(data: bytearray) -> bytearray:
+    """The same program with another number of its machine."""
+    data[18] = 0xF3 if data[18] != 0xF3 else 0x3E
+    return data
+
+
+# The program, the exit status [REC-15], and the words of the message.
+REFUSED: dict[str, tuple[Callable[[Build, Path], object], int, tuple[str, ...]]] = {
+    "not found": (lambda *_: "no-such-program", 127, ("not found",)),
+    "not executable": (
+        lambda _, folder: script(folder / "plain", "hello", 0o644),
+        126,
+        ("not executable", "chmod +x"),
+    ),
+    "in this folder": (
+        lambda _, folder: script(folder / "plain", "hello", 0o644).name,
+        126,
+        ("./plain",),
+    ),
+    "a folder": (lambda _, folder: folder, 126, ("directory",)),
+    "neither a program nor a script": (
+        lambda _, folder: script(folder / "words", "hello"),
+        126,
+        ("#! line",),
+    ),
+    "static": (static, 125, ("statically linked", "record_wrap.c")),
+    "static and relocatable": (
+        lambda build, _: build("ends", "-static-pie", made="ends-static-pie"),
+        125,
+        ("statically linked",),
+    ),
+    "its own malloc": (own_malloc, 125, ("its own malloc",)),
+    "another machine": (
+        lambda build, folder: changed(build, folder, for_another_machine),
+        125,
+        ("this machine",),
+    ),
+    "it ends in its header": (
+        lambda build, folder: changed(build, folder, lambda data: data[:40]),
+        126,
+        ("is not a sound ELF file",),
+    ),
+    "a script of a static program": (
+        lambda build, folder: script(folder / "bad", f"#!{static(build, folder)}\n"),
+        125,
+        ("statically linked",),
+    ),
+    "a script of nothing": (
+        lambda _, folder: script(folder / "gone", "#!/no/such/shell\n"),
+        127,
+        ("/no/such/shell",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_program_that_cannot_be_recorded(
+    tau: Tau, build: Build, tmp_path: Path, name: str
+) -> None:
+    make, status, says = REFUSED[name]
+    assert_refused(tau("record", "--", make(build, tmp_path)), status, *says)
 
 
 def test_no_command(tau: Tau) -> None:
     """A wrong call is 2."""
     assert tau("record").returncode == 2
     assert tau("record", "--").returncode == 2
-
-
-def test_static(tau: Tau, build: Build) -> None:
-    """No dynamic linker, nothing to preload into."""
-    program = build("ends", "-static", made="ends-static")
-    assert_refused(tau("record", "--", program), 125, "statically linked", "record_wrap.c")
-    pie = build("ends", "-static-pie", made="ends-static-pie")
-    assert_refused(tau("record", "--", pie), 125, "statically linked")
-
-
-def test_own_malloc(tau: Tau, tmp_path: Path) -> None:
-    """A program that defines malloc comes before every library."""
-    text = (
-        "#include <stddef.h>\nstatic char heap[1 << 20];\nstatic size_t used;\n"
-        "void *malloc(size_t n) { used += (n + 15) & ~15ul; return heap + used; }\n"
-        "void free(void *p) { (void)p; }\nint main(void) { return malloc(1) == 0; }\n"
-    )
-    source = script(tmp_path / "own.c", text)
-    flags = ["-fno-builtin", "-rdynamic"]
-    subprocess.run(["gcc", *flags, "-o", tmp_path / "own", source], check=True)
-    assert_refused(tau("record", "--", tmp_path / "own"), 125, "its own malloc")
 
 
 def test_setuid(tau: Tau, build: Build, tmp_path: Path) -> None:
@@ -252,34 +302,13 @@ def test_setuid(tau: Tau, build: Build, tmp_path: Path) -> None:
     assert_refused(tau("record", "--", program), 125, "setgid")
 
 
-def test_other_machine(tau: Tau, build: Build, tmp_path: Path) -> None:
-    """A program for another machine is named as such."""
-    data = bytearray(build("ends").read_bytes())
-    data[18] = 0xF3 if data[18] != 0xF3 else 0x3E  # e_machine
-    (tmp_path / "foreign").write_bytes(data)
-    (tmp_path / "foreign").chmod(0o755)
-    assert_refused(tau("record", "--", tmp_path / "foreign"), 125, "this machine")
-
-
-def test_damaged_program(tau: Tau, build: Build, tmp_path: Path) -> None:
-    """An ELF file that ends in its header is no program."""
-    (tmp_path / "torn").write_bytes(build("ends").read_bytes()[:40])
-    (tmp_path / "torn").chmod(0o755)
-    assert_refused(tau("record", "--", tmp_path / "torn"), 126, "damaged")
-
-
 def test_scripts_are_followed(tau: Tau, build: Build, tmp_path: Path) -> None:
-    """A script is what its #! line runs: recorded if that can be, else refused with the reason."""
+    """A script is what its #! line runs."""
     script(tmp_path / "good", "#!/bin/sh\nexit 7\n")
     done = tau("record", "-o", "good.tau", "--", "./good")
     assert done.returncode == 7 and (tmp_path / "good.tau").exists()
     script(tmp_path / "python", "#!/usr/bin/env python3\nimport sys\nsys.exit(8)\n")
     assert tau("record", "-o", "python.tau", "--", "./python").returncode == 8
-    program = build("ends", "-static", made="ends-static")
-    script(tmp_path / "bad", f"#!{program}\n")
-    assert_refused(tau("record", "--", "./bad"), 125, "statically linked")
-    script(tmp_path / "gone", "#!/no/such/shell\n")
-    assert_refused(tau("record", "--", "./gone"), 127, "/no/such/shell")
 
 
 def test_output_that_cannot_be(tau: Tau, tmp_path: Path) -> None:
@@ -344,7 +373,7 @@ def test_full_disk_with_threads(tau: Tau, build: Build, tmp_path: Path) -> None:
 
 
 def test_disk_that_is_full_at_once(tau: Tau, build: Build, tmp_path: Path) -> None:
-    """Not even the first page fits: the program runs, and the message says what is wrong."""
+    """Not even the first page fits: the program runs, and the message has the cause."""
     with small_disk(tmp_path / "disk", "16k") as disk:
         (disk / "filler").write_bytes(b"x" * 8192)
         env = state_in(disk)

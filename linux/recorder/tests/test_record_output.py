@@ -3,22 +3,19 @@
 Method: short programs are recorded as a user does it; then the file system is looked at.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tautochrone.trace.file import open_trace
+from testing.recorded import Tau
 
 TIMEOUT_S = 300
 TAU = [sys.executable, "-m", "tautochrone"]
-Tau = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def events(path: Path) -> int:
@@ -28,7 +25,7 @@ def events(path: Path) -> int:
 
 
 def names(folder: Path) -> list[str]:
-    """What is in a folder."""
+    """The names in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -44,7 +41,7 @@ def device(path: Path, minor: int) -> Path:
 
 @pytest.mark.parametrize("options", [(), ("--force",), ("--raw",)])
 def test_a_device_stays(options: tuple[str, ...], tau: Tau, tmp_path: Path) -> None:
-    """The other processes' traces are where they are without -o, not beside the device."""
+    """The other processes' traces are where they are without -o, not next to the device."""
     (tmp_path / "devices").mkdir()
     null = device(tmp_path / "devices" / "null", 3)
     done = tau("record", *options, "-o", null, "--", "sh", "-c", "date; date")

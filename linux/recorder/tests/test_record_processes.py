@@ -1,7 +1,5 @@
 """`tau record` and all the processes of a program: those it cannot see, and those that live on."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -10,24 +8,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from tautochrone.facts import trace_format
 from tautochrone.trace.file import open_trace
+from testing.recorded import Build, Record, Tau, events_of
 
 MALLOC, FREE = trace_format.OP_MALLOC, trace_format.OP_FREE
 DAEMON_MS = 30_000  # a child lives on, longer than a slow machine takes to start the command
 MESSAGE_WAIT_S = 300.0
 # The interpreter itself, not a script that looks for it.
 PYTHON = os.path.realpath(sys.executable)
-Build = Callable[..., Path]
-Record = Callable[..., Any]
-Tau = Callable[..., Any]
 
 
 # ---- Programs that cannot be recorded
@@ -79,7 +72,7 @@ def test_exec_that_fails_is_not_named(record: Record, build: Build, then: str) -
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 @pytest.mark.parametrize("change", ["setuid(65534)", "chroot('/usr')"])
 def test_exec_out_of_reach_is_counted(record: Record, change: str) -> None:
-    """Where the recordings' folder is out of reach, what is executed is counted; failures not."""
+    """Where the recordings' folder is out of reach, executed programs are counted; failures not."""
     code = (
         "import contextlib, os\n"
         f"os.{change}\n"
@@ -96,7 +89,7 @@ def test_exec_out_of_reach_is_counted(record: Record, change: str) -> None:
 
 
 def test_process_without_events_is_named(record: Record, tmp_path: Path) -> None:
-    """A child that allocates nothing leaves no trace, but is told of."""
+    """A child that allocates nothing leaves no trace, but is named."""
     (tmp_path / "none.c").write_text("int main(void) { return 0; }\n")
     subprocess.run(["gcc", "-o", tmp_path / "none", tmp_path / "none.c"], check=True)
     recorded = record(PYTHON, "-S", "-c", f"import os; os.system('{tmp_path / 'none'}; true')")
@@ -147,7 +140,7 @@ def test_a_signal_that_ended_the_program_ends_no_merge(tmp_path: Path, number: i
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_waiting_can_be_ended(build: Build, tmp_path: Path, number: int) -> None:
-    """Ctrl-C takes what was recorded: a valid trace that says where and why it ends."""
+    """Ctrl-C leaves a valid trace that says where and why it ends."""
     words = [sys.executable, "-m", "tautochrone", "-q", "record", "--json", "-o", "x.tau", "--"]
     with subprocess.Popen(
         [*words, str(build("leaves")), "0", "forever"],
@@ -172,7 +165,7 @@ def test_waiting_can_be_ended(build: Build, tmp_path: Path, number: int) -> None
             assert trace["implied_frees"] == trace["damaged_chunks"] == 0
             with open_trace(tmp_path / trace["path"]) as reader:
                 assert reader.header["truncated"] and reader.header["ended"] == "still running"
-                events = np.concatenate([block.copy() for block in reader.blocks()])
+            events = events_of(tmp_path / trace["path"])
             assert (events["size_bytes"] == 55).sum() >= 5000
             os.kill(pid, 0)  # it was left alone
         finally:
@@ -244,7 +237,7 @@ def test_confined_child(build: Build, record: Record) -> None:
 
 @pytest.mark.parametrize("how", ["refused", "refused-syscall"])
 def test_refused_filter_leaves_the_recorder_free(build: Build, record: Record, how: str) -> None:
-    """A filter that the kernel refuses confines nobody: what is forked afterwards is recorded."""
+    """A filter that the kernel refuses confines nobody: later children are recorded."""
     recorded = record(build("confined"), how, 1000)
     assert recorded.status == 9, recorded.stderr
     recorded.assert_in_order()

@@ -3,8 +3,6 @@
 Method: a script counts its own runs in a file, and behaves as the test says in each.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os
@@ -12,15 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tautochrone.trace.file import open_trace
-
-Tau = Callable[..., Any]
+from testing.recorded import Tau
 
 
 @pytest.fixture
@@ -37,7 +32,7 @@ def script(folder: Path, *behaviors: str) -> tuple[str, ...]:
     cases = "".join(f"{k}) {what};;\n" for k, what in enumerate(behaviors, 1))
     path = folder / "script.sh"
     path.write_text(
-        'n=$(( $(cat count 2>/dev/null || echo 0) + 1 )); echo $n > count\n'
+        "n=$(( $(cat count 2>/dev/null || echo 0) + 1 )); echo $n > count\n"
         f"case $n in {cases} *) : ;; esac\nexit 0\n"
     )
     return ("bash", str(path))
@@ -69,7 +64,7 @@ def test_names_sort(tau: Tau, tmp_path: Path) -> None:
 
 
 def test_runs_that_fail_differ_or_are_killed_are_named(tau: Tau, tmp_path: Path) -> None:
-    """The status is that of the first that failed; what is complete is kept."""
+    """The status is the first failed run's; complete runs are kept."""
     words = script(tmp_path, ":", "exit 4", "kill -SEGV $$", ":")
     options = ("--runs", 5, "--no-children", "-o", "runs")
     done = tau("record", "--json", *options, "--", *words)
@@ -135,10 +130,13 @@ def test_an_earlier_folder_is_replaced_only_by_a_whole_run(tau: Tau, tmp_path: P
     assert names(tmp_path / "runs") == ["1.tau", "2.tau", "notes.tau"]
 
 
-@pytest.mark.parametrize("words", [(), ("-o", "x", "--raw"), ("-o", "x", "--accesses")])
-def test_wrong_usage(tau: Tau, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "words", [(), ("-o", "-"), ("-o", "x", "--raw"), ("-o", "x", "--accesses")]
+)
+def test_wrong_usage(tau: Tau, tmp_path: Path, words: tuple[str, ...]) -> None:
     done = tau("record", "--runs", 2, *words, "--", "true")
     assert done.returncode == 2 and "--runs" in done.stderr
+    assert names(tmp_path) == []
 
 
 def test_a_file_is_no_folder(tau: Tau, tmp_path: Path) -> None:

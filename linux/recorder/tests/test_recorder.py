@@ -4,8 +4,6 @@ Each program runs recorded; its trace is compared with what the program is known
 the program itself checks that results and errno are as they are without the recorder.
 """
 
-from __future__ import annotations
-
 import glob
 import random
 import re
@@ -20,11 +18,9 @@ import pytest
 
 from tautochrone.facts import trace_format
 from tautochrone.trace.file import open_trace
+from testing.recorded import Build, Record
 
 MALLOC, FREE = trace_format.OP_MALLOC, trace_format.OP_FREE
-# The fixtures of conftest.py.
-Build = Callable[..., Path]
-Record = Callable[..., Any]
 
 
 @pytest.mark.parametrize("clock", ["counter", "monotonic"])

@@ -1,7 +1,5 @@
 """The target shim: what a firmware records comes back from its byte stream, event by event."""
 
-from __future__ import annotations
-
 import csv
 import json
 import platform
@@ -10,23 +8,31 @@ import struct
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from linux.recorder.tests import test_merge as fuzz
 from tautochrone.errors import TauError
 from tautochrone.facts import abi_format, trace_format
 from tautochrone.record import merge
 from tautochrone.trace import abi
-from tautochrone.trace.ending import LOST
+from tautochrone.trace.ending import (
+    ENDED_BY_FLUSH,
+    ENDED_WITHOUT_MARK,
+    LOSE_NOTHING_ON_TARGET,
+    LOST,
+    MARK_THE_END,
+    NO_END,
+    NO_EXIT,
+)
 from tautochrone.trace.file import OPS, open_trace
+
+from linux.recorder.tests import test_merge as fuzz
+from testing import command
+from testing.recorded import Build, events_of
 
 ROOT = Path(__file__).parents[3]
 SHIM = ROOT / "core" / "ports" / "record.c"
-Build = Callable[..., Path]
 
 
 @pytest.fixture
@@ -42,10 +48,10 @@ def run(firmware: Path, stream: Path, *words: object) -> tuple[list[dict[str, st
     return list(csv.DictReader(done.stdout.splitlines())), int(done.stderr)
 
 
-def events_of(path: Path) -> np.ndarray:
-    """All events of a trace."""
-    with open_trace(path) as reader:
-        return np.concatenate([block.copy() for block in reader.blocks()])
+def run_rows(build: Build, stream: Path, rows: str) -> None:
+    """Make a target's stream of rows, as programs/firmware/rows.c reads them."""
+    command = [str(build("rows", f"-I{ROOT}", str(SHIM))), str(stream)]
+    subprocess.run(command, input=rows, text=True, check=True, timeout=300)
 
 
 def test_round_trip(firmware: Path, tmp_path: Path) -> None:
@@ -101,6 +107,34 @@ def test_import_says_what_the_link_lost(firmware: Path, tmp_path: Path) -> None:
     assert words in json.loads(done.stdout)["ending"]["remarks"][0]["cause"]
 
 
+def test_frees_of_lost_objects_have_their_place_and_the_next_step(
+    build: Build, tmp_path: Path
+) -> None:
+    """A block with an allocation is lost: each command names the loss, not a missing wrapper."""
+    stream, trace = tmp_path / "stream", tmp_path / "out.tau"
+    run_rows(build, stream, "m 100 24 b 0 m 200 8 b 0 f 200 e 0")
+    blocks = stream.read_bytes().split(b"TauT")
+    stream.write_bytes(b"TauT".join(blocks[:2] + blocks[3:]))
+    said = command.tau_done("import", stream, "-o", trace).stderr
+    assert f"were lost in transfer\n  next: {LOSE_NOTHING_ON_TARGET}" in said
+    assert f"tau: 1 free of lost objects, see tau check {trace};" in said
+    checked = command.tau("check", trace, expect=1).stdout.splitlines()
+    assert f"{trace}: event 1: free of an object that the trace never allocated" in checked
+    assert checked[-1] == f"next: {LOSE_NOTHING_ON_TARGET}"
+    told = command.tau_done("info", trace).stdout
+    assert (
+        "incomplete   1 free of objects that were lost\n             the first is event 1" in told
+    )
+    refused = command.tau("plan", trace, expect=1).stderr
+    assert LOSE_NOTHING_ON_TARGET in refused and "wrap every function" not in refused
+
+
+def test_a_damaged_capture_is_named_as_one(stream: bytes, tmp_path: Path) -> None:
+    (tmp_path / "damaged").write_bytes(stream[:50].replace(b"\x03", b"\x04"))
+    refused = command.tau("import", tmp_path / "damaged", expect=1).stderr
+    assert "a damaged capture of a firmware" in refused and "record_wrap.c" in refused
+
+
 def test_capture_that_starts_late(firmware: Path, tmp_path: Path) -> None:
     """Noise in front, in between and at the end costs the blocks it hits and no others."""
     run(firmware, tmp_path / "stream", 11, 5000)
@@ -113,6 +147,51 @@ def test_capture_that_starts_late(firmware: Path, tmp_path: Path) -> None:
     merged = merge.merge_target(tmp_path / "noisy", tmp_path / "noisy.tau")
     assert merged.lost_blocks == 1  # the first is not missed: nothing tells that it was there
     assert whole.chunks - 3 <= merged.chunks < whole.chunks
+
+
+MANY = "".join(f" m {address:x} 8" for address in range(0x200, 0x1200, 16))
+# Rows of programs/firmware/rows.c, bytes that are cut off the end, and how the trace ended.
+ENDS = {
+    "exit": ("m 100 24 e 0", 0, "exit"),
+    "rows of the C library behind it": ("m 100 24 e 0 f 100 b 0", 0, "exit"),
+    "nothing recorded": ("e 0", 0, "exit"),
+    "flushed": ("m 100 24 b 0 f 100 b 0 t 5 b 0", 0, ENDED_BY_FLUSH),
+    "rows behind a flush": ("m 100 24 b 0" + MANY, 0, ENDED_WITHOUT_MARK),
+    "neither": ("m 100 24" + MANY, 0, ENDED_WITHOUT_MARK),
+    "the last block is cut": ("m 100 24" + MANY + " e 0", 1, ENDED_WITHOUT_MARK),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_the_end_of_a_stream_is_marked(build: Build, tmp_path: Path, name: str) -> None:
+    """Each end mark is found; a stream without one gets a remark and the next step [REC-26]."""
+    rows, cut_bytes, ended = ENDS[name]
+    stream = tmp_path / "stream"
+    run_rows(build, stream, rows)
+    stream.write_bytes(stream.read_bytes()[: stream.stat().st_size - cut_bytes])
+    merge.merge_target(stream, tmp_path / "out.tau")
+    with open_trace(tmp_path / "out.tau") as reader:
+        assert reader.header["ended"] == ended and reader.ending.is_complete
+        remarks = reader.ending.remarks
+    kinds = {"exit": [], ENDED_BY_FLUSH: [NO_EXIT], ENDED_WITHOUT_MARK: [NO_END]}
+    assert [remark.kind for remark in remarks] == kinds[ended]
+    if ended == ENDED_WITHOUT_MARK:
+        assert remarks[0].next_step == MARK_THE_END
+        for verb in ("check", "plan"):
+            said = command.tau_done(verb, tmp_path / "out.tau").stderr
+            assert "may lack its end: the target's stream has no end mark" in said
+            assert f"  next: {MARK_THE_END}" in said
+
+
+def test_a_second_start_needs_its_own_end(build: Build, tmp_path: Path) -> None:
+    """The mark of a run before a restart says nothing of the run after it."""
+    whole, second = tmp_path / "whole", tmp_path / "second"
+    run_rows(build, whole, "m 100 24 e 0")
+    run_rows(build, second, "m 100 24" + MANY)
+    second.write_bytes(whole.read_bytes() + second.read_bytes())
+    merge.merge_target(second, tmp_path / "out.tau")
+    with open_trace(tmp_path / "out.tau") as reader:
+        assert reader.header["ended"] == ENDED_WITHOUT_MARK
 
 
 def test_restart_frees_everything(firmware: Path, tmp_path: Path) -> None:
@@ -163,7 +242,7 @@ def stream(firmware: Path, tmp_path: Path) -> bytes:
     ("fields", "words"),
     [
         ({"version": 9}, "newer"),
-        ({"version": 1, "abi": 0, "pointer_bytes": 0}, "does not say for which machine"),
+        ({"version": 2}, "earlier version of tau"),
     ],
 )
 def test_other_versions_are_refused(

@@ -4,25 +4,22 @@ Method: the Zephyr recipe is taken out of core/ports/record.h and built into a f
 stand-in for Zephyr's heap, whose every operation must come back; then each condition of the rule.
 """
 
-from __future__ import annotations
-
 import csv
 import random
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tautochrone.record import merge
-from tautochrone.trace.file import OPS, open_trace
+
+from linux.recorder.tests.test_target import run_rows
+from testing.recorded import Build, operations_of
 
 ROOT = Path(__file__).parents[3]
 PORTS = ROOT / "core" / "ports"
 SHIM = str(PORTS / "record.c")
-Build = Callable[..., Path]
 
 
 def recipe(title: str) -> str:
@@ -30,13 +27,6 @@ def recipe(title: str) -> str:
     header = (PORTS / "record.h").read_text()
     (paragraph,) = re.findall(rf"^// {title}.*?^//$", header, re.M | re.S)
     return "".join(re.findall(r"^//     (.*\n)", paragraph, re.M))
-
-
-def events_of(path: Path) -> list[tuple[str, int, int]]:
-    """Operation, slot and size of all events of a trace."""
-    with open_trace(path) as reader:
-        rows = np.concatenate([block.copy() for block in reader.blocks()])
-    return [(OPS[row["op"]], int(row["slot"]), int(row["size_bytes"])) for row in rows]
 
 
 def test_zephyrs_listeners(build: Build, tmp_path: Path) -> None:
@@ -54,7 +44,7 @@ def test_zephyrs_listeners(build: Build, tmp_path: Path) -> None:
     wrong = (merged.unknown_count, merged.double_free_count, merged.implied_frees)
     assert wrong == (0, 0, 0)
     object_of_slot: dict[int, str] = {}
-    for (op, slot, size), expected in zip(events_of(tmp_path / "out.tau"), made, strict=True):
+    for (op, size, slot), expected in zip(operations_of(tmp_path / "out.tau"), made, strict=True):
         assert (op, size) == (expected["op"], int(expected["size"]))
         if op != "malloc":
             assert object_of_slot[slot] == expected["id"]
@@ -95,22 +85,19 @@ RULE = {
 def test_the_rule(build: Build, tmp_path: Path, name: str) -> None:
     rows, expected = RULE[name]
     stream = tmp_path / "stream"
-    command = [str(build("rows", f"-I{ROOT}", SHIM)), str(stream)]
-    subprocess.run(command, input=rows, text=True, check=True, timeout=300)
+    run_rows(build, stream, rows + " e 0")
     merge.merge_target(stream, tmp_path / "out.tau")
-    assert [f"{op} {size}" for op, _, size in events_of(tmp_path / "out.tau")] == expected
+    assert [f"{op} {size}" for op, size, _ in operations_of(tmp_path / "out.tau")] == expected
 
 
 def test_a_lost_block_parts_the_pair(build: Build, tmp_path: Path) -> None:
-    """What is not in the stream may be a free of the address."""
+    """The lost block may have had a free of the address."""
     stream = tmp_path / "stream"
-    command = [str(build("rows", f"-I{ROOT}", SHIM)), str(stream)]
-    rows = FIRST + "b 0 m 100 40 b 0 m 200 8 b 0 f 100"
-    subprocess.run(command, input=rows, text=True, check=True, timeout=300)
+    run_rows(build, stream, FIRST + "b 0 m 100 40 b 0 m 200 8 b 0 f 100 e 0")
     blocks = stream.read_bytes().split(b"TauT")
     del blocks[3]
     stream.write_bytes(b"TauT".join(blocks))
     merged = merge.merge_target(stream, tmp_path / "out.tau")
     assert (merged.lost_blocks, merged.implied_frees) == (1, 1)
-    made = [f"{op} {size}" for op, _, size in events_of(tmp_path / "out.tau")]
+    made = [f"{op} {size}" for op, size, _ in operations_of(tmp_path / "out.tau")]
     assert made == ["malloc 24", "free 0", "malloc 40", "free 0"]

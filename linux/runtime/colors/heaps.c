@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "linux/runtime/colors/tables.h"
+#include "linux/runtime/colors/partition.h"
 #include "linux/runtime/heap.h"
-#include "linux/runtime/misuse.h"
-#include "linux/runtime/notes.h"
+#include "linux/runtime/high_water.h"
+#include "linux/runtime/report.h"
 
 const char *tau_colors_find_heaps(void) {
     for (size_t index = 0; index < tau_colors.tasks_count; index++) {
@@ -71,15 +71,15 @@ void *tau_colors_allocate(struct tau_colors_task *task, size_t alignment, size_t
         pointer = alignment <= 16 ? tau_tlb_color_malloc(&task->heap, size_bytes)
                                   : tau_tlb_color_aligned_alloc(&task->heap, alignment, size_bytes);
     }
-    tau_notes_fresh = UINTPTR_MAX;  // a task's objects are always cleared
+    tau_high_water_before = UINTPTR_MAX;  // a task's objects are always cleared
     return pointer != NULL ? pointer : spill_new(task, alignment, size_bytes, site);
 }
 
-// The task whose heap POINTER must be of. An address of a window without a heap is no object.
+// The task whose heap POINTER must be of. An address of a window without a heap is not an object.
 static struct tau_colors_task *owner_of(const void *pointer) {
     struct tau_colors_task *const task = tau_colors_task_at((uintptr_t)pointer);
     if (task != NULL && task->heap_pages == 0) {
-        tau_misuse_stop(pointer, TAU_FOREIGN_POINTER);
+        tau_report_stop(pointer, TAU_FOREIGN_POINTER);
     }
     return task;
 }

@@ -8,9 +8,9 @@
 
 #include "linux/runtime/colors/partition.h"
 
-// Searches the pages of each heap; nothing is mapped yet. Returns NULL, or what is wrong.
+// Searches the pages of each heap; nothing is mapped yet. Returns NULL, or the cause.
 const char *tau_colors_find_heaps(void);
-// Makes the heaps in their mapped pages. Returns NULL, or what is wrong.
+// Makes the heaps in their mapped pages. Returns NULL, or the cause.
 const char *tau_colors_start_heaps(void);
 
 // For the calls of calls.c, in a call that has entered. ALIGNMENT is a power of two, at least 16.

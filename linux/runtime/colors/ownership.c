@@ -1,10 +1,10 @@
-// Looks at pages one by one, with its own indices: it shares nothing with what has mapped them.
-#include "linux/runtime/colors/ownership.h"
+// Looks at pages one by one, with its own indices: it shares nothing with the code that mapped
+// them.
+#include "linux/runtime/colors/partition.h"
 
 #include <stdio.h>
 
 #include "linux/runtime/colors/maps.h"
-#include "linux/runtime/colors/partition.h"
 
 static char complaint[160];
 
@@ -86,7 +86,7 @@ static const char *check_page(const struct tau_colors_task *task, uintptr_t page
 static const char *check_mapping(const struct tau_mapping *mapping, size_t *own_pages) {
     const size_t page_bytes = (size_t)1 << tau_colors.geometry.page_log2;
     const bool is_used = mapping->can_read || mapping->can_write || mapping->can_execute;
-    // A mapping is no larger than a window, unless it lies beside all of them.
+    // A mapping that is larger than a window lies outside all of them.
     const struct tau_colors_task *const first = tau_colors_task_at(mapping->start);
     const struct tau_colors_task *const last = tau_colors_task_at(mapping->end - 1);
     if (!is_used || (first == NULL && last == NULL)) {

@@ -1,14 +1,13 @@
-#include "linux/runtime/colors/pages.h"
+#include "linux/runtime/colors/partition.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
 #include "linux/runtime/colors/maps.h"
-#include "linux/runtime/colors/partition.h"
 
 #define MAPPED_MAX 1024u
 
-// What is mapped in windows before us: parts of the executable.
+// Earlier mappings in windows: parts of the executable.
 static struct tau_mapping mapped[MAPPED_MAX];
 static size_t mapped_count;
 
@@ -49,7 +48,7 @@ static bool reserve(uintptr_t start, uintptr_t end) {
     return true;
 }
 
-// All of a window but what is mapped there.
+// The parts of a window that are not mapped yet.
 static bool reserve_window(const struct tau_colors_task *task) {
     uintptr_t at = task->window_start;
     const uintptr_t end = at + task->window_bytes;

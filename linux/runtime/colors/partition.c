@@ -1,10 +1,12 @@
 #include "linux/runtime/colors/partition.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
-#include "linux/runtime/colors/tables.h"
+#include "linux/runtime/settings.h"
 
 #define DAMAGED "the settings' tasks are damaged"
+#define CHUNK_BYTES ((size_t)1 << 18)  // of tables
 
 struct tau_colors tau_colors;
 
@@ -17,24 +19,37 @@ static struct tau_tlb_color_sets sets[TAU_COLORS_TASKS_MAX][TAU_COLORS_ARRAYS_MA
 static struct tau_colors_part parts[TAU_COLORS_PARTS_MAX];
 static size_t parts_count;
 
+// ---- Tables
+// ---------------------------------------------------------------------------------------
+
+static uint32_t *table_next;
+static size_t table_left_count;
+
+uint32_t *tau_colors_table(size_t count) {
+    if (count > table_left_count) {
+        const size_t bytes =
+            count * sizeof *table_next > CHUNK_BYTES ? count * sizeof *table_next : CHUNK_BYTES;
+        void *const chunk =
+            mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (chunk == MAP_FAILED) {
+            return NULL;
+        }
+        table_next = chunk;
+        table_left_count = bytes / sizeof *table_next;
+    }
+    uint32_t *const found = table_next;
+    table_next += count;
+    table_left_count -= count;
+    return found;
+}
+
 // ---- Words -------------------------------------------------------------------------------------
 
 // The number that begins at *TEXT, which moves behind it and a blank. False if there is none.
 static bool number(const char **text, uint64_t *found) {
-    const char *const start = *text;
-    *found = 0;
-    while (**text >= '0' && **text <= '9') {
-        if (__builtin_mul_overflow(*found, 10, found) ||
-            __builtin_add_overflow(*found, (uint64_t)(**text - '0'), found)) {
-            return false;
-        }
-        ++*text;
-    }
-    if (*text == start) {
-        return false;
-    }
+    const bool is_found = tau_settings_number(text, UINT64_MAX, found);
     *text += **text == ' ';
-    return true;
+    return is_found;
 }
 
 // COUNT numbers, each at most its MOST.

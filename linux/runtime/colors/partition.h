@@ -38,8 +38,8 @@ struct tau_colors_task {
     struct tau_tlb_color heap;  // heaps.c
     _Atomic uint64_t objects;
     _Atomic uint64_t spilled_objects;
-    _Atomic uint32_t threads;  // threads.c: times that one took up this task
-    _Atomic uint32_t stacks;   // stacks.c: threads on its stack
+    _Atomic uint32_t threads;        // threads.c: times that one took up this task
+    _Atomic uint32_t stacks;         // stacks.c: threads on its stack
     _Atomic uint32_t is_stack_used;  // a word, as tau_lock_gate.closed
     _Atomic pthread_t stack_holder;  // 0 until its thread runs
 };
@@ -56,8 +56,21 @@ struct tau_colors {
 
 extern struct tau_colors tau_colors;
 
-// Reads TEXT into tau_colors. Returns NULL, or what is wrong.
+// Reads TEXT into tau_colors. Returns NULL, or the cause.
 const char *tau_colors_read(const char *text);
+
+// COUNT zeroed words, which live as long as the process; NULL if the system gives no memory.
+uint32_t *tau_colors_table(size_t count);
+
+// Makes the tasks' heaps and stacks, in pages that were checked. TEXT is the settings' line
+// `colors`; the spill heap exists. Returns NULL, or the cause.
+const char *tau_colors_start(const char *text);
+// A step of the start: maps the runs of all tasks, and reserves the rest of their windows. The
+// heaps have searched their pages. Returns NULL, or the cause.
+const char *tau_colors_map(void);
+// The next step: checks that each mapped page of a window is where the plan has it, in sets that
+// its task owns, and counts the pages in tau_colors. Returns NULL, or the cause.
+const char *tau_colors_check_pages(void);
 
 // The task whose window has ADDRESS, or NULL.
 struct tau_colors_task *tau_colors_task_at(uintptr_t address);

@@ -1,14 +1,12 @@
-#include "linux/runtime/colors/start.h"
+#include "linux/runtime/colors/partition.h"
 
 #include <stddef.h>
 
 #include "linux/interpose/machine.h"
 #include "linux/runtime/colors/heaps.h"
-#include "linux/runtime/colors/ownership.h"
-#include "linux/runtime/colors/pages.h"
 #include "linux/runtime/heap.h"
 
-// Notes of what was handed out are for addresses below the spill heap, and above it.
+// The high-water marks tell two heaps apart: below the spill heap, and from it on.
 static const char *check_order(void) {
     const struct tau_colors_task *const last = &tau_colors.tasks[tau_colors.tasks_count - 1];
     return last->window_start + last->window_bytes <= tau_heap.spill_start

@@ -43,7 +43,7 @@ static struct tau_colors_thread *myself(void) {
     return tau_colors_me;
 }
 
-// What is known of thread ID, or NULL.
+// The record of thread ID, or NULL.
 static struct tau_colors_thread *thread_of(pthread_t id) {
     if (pthread_equal(id, pthread_self())) {
         return myself();

@@ -9,7 +9,7 @@
 
 #define TAU_COLORS_THREADS_MAX 1024u
 
-// What is known of a thread. Its creator and it itself hold one from before it starts.
+// The record of a thread. Its creator and it itself hold one from before it starts.
 struct tau_colors_thread {
     struct tau_colors_task *_Atomic task;
     struct tau_colors_task *stack_task;  // whose stack it has; it may run another task; or NULL

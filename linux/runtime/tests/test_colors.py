@@ -5,8 +5,6 @@ The model says to whom each address belongs, and looks at every page of every wi
 needed for that: any geometry will do.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 import subprocess
@@ -226,7 +224,7 @@ def test_many_threads_at_once(build: Build, run: RunProgram, plan_tasks: PlanTas
 
 
 def test_threads_of_cxx(build: Build, run: RunProgram, plan_tasks: PlanTasks) -> None:
-    """Thread-local objects, exceptions and pthread_exit on the plan's stacks and beside them."""
+    """Thread-local objects, exceptions and pthread_exit on the plan's stacks and on others."""
     plan = plan_tasks("zen4", {"one": (65536, 65536, 0), "two": (65536, 65536, 0)})
     flags = (INCLUDE, "-std=c++17")
     program = build("colors_cxx.cpp", *flags, compiler="g++")
@@ -236,7 +234,7 @@ def test_threads_of_cxx(build: Build, run: RunProgram, plan_tasks: PlanTasks) ->
     assert one["stacks"] == 1 and one["objects"] > 400 and two["objects"] > 450
 
 
-def test_pages_beside_are_no_memory(build: Build, run: RunProgram, plan_tasks: PlanTasks) -> None:
+def test_neighbor_pages_are_no_memory(build: Build, run: RunProgram, plan_tasks: PlanTasks) -> None:
     """A stack that overflows, a foreign pointer and a page between runs end the program."""
     plan = plan_tasks("zen4", {"one": (5 * 4096, 16384, 0)})
     program = build("colors_misuse", INCLUDE)
@@ -286,7 +284,7 @@ def test_a_page_that_is_not_the_plans(
 
 
 def test_damaged_settings_end_the_program() -> None:
-    """What is no partition is refused before main, with status 125 and the cause."""
+    """A damaged partition is refused before main, with status 125 and the cause."""
     text = (
         "page 12 array 4 4 4 structure 0 12 0 0 1 2 "
         "task one 0 17592186044416 16 15 1 0 sets 0 0 0 0"

@@ -3,8 +3,6 @@
 Method: plans and geometry files that are wrong in one way each; the program must not run.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Method: a program of random calls is recorded, planned, and run on plans of many
 replayed. The program says where its objects lay.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import secrets

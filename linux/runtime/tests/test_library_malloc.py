@@ -3,8 +3,6 @@
 Method: compile them with the driver of the same package, and run each alone and on our heaps.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
@@ -44,7 +42,7 @@ LONG = ("tst-mallocfork2", "tst-mallocfork3")  # a minute each without us
 # It maps pages over the neighbors of a large object, which would be alone in pages of its own: only
 # its part for all systems can apply.
 MORE_FLAGS = {"tst-free-errno": ("-U__linux__",)}
-# The first limits its address space, so that what is reserved without a plan would be too much.
+# The first limits its address space, so that the reservation without a plan would be too much.
 # The others wait for seconds.
 PLANNED_ONLY = {"tst-malloc-thread-fail", "tst-malloc-fork-deadlock", "tst-malloc-thread-exit"}
 LEFT_OUT = {

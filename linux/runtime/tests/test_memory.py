@@ -1,9 +1,8 @@
 """The spill heap takes what the program needs, within its limits, and gives memory back.
 
-Method: programs that limit themselves, or are limited, say how much they got and what is resident.
+Method: programs that limit themselves, or are limited, print how much they got and their resident
+memory.
 """
-
-from __future__ import annotations
 
 import re
 import subprocess
@@ -80,7 +79,7 @@ def test_an_object_that_grows_takes_what_it_has(
 def test_what_a_resize_leaves_is_given_back(
     build: Build, run: RunProgram, options: tuple[object, ...]
 ) -> None:
-    """Both of what was moved away from and of what was cut off."""
+    """Both the place that was left and the end that was cut off."""
     done = run(build("runtime_grows"), "shrink", options=options)
     assert int(done.stdout) <= 30
 

@@ -3,8 +3,6 @@
 Method: run small programs on plans whose outcome is known.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -161,7 +159,7 @@ def test_strict_refuses_instead(run: RunProgram, plan: MakePlan) -> None:
     assert 100 <= int(done.stdout) <= 160
     assert "refused\n  next: run it without --strict" in done.stderr
     done = run("sh", "-c", "kill -SEGV $$", options=options)
-    assert "without --strict, which tells what does not fit" in done.stderr
+    assert "without --strict: the result says what does not fit" in done.stderr
 
 
 def test_an_exhausted_spill_heap(run: RunProgram, plan: MakePlan) -> None:
@@ -462,7 +460,7 @@ os.execvp("seq", ["seq", "3"])
 
 
 def test_children_of_the_planned_program_have_no_descriptor(run: RunProgram) -> None:
-    """Only what has use for the shared file has it open."""
+    """Only programs with use for the shared file have it open."""
     done = run("sh", "-c", "ls /proc/self/fd; true")
     assert done.stdout.split() == ["0", "1", "2", "3"], done.stdout
 

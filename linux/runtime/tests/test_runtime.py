@@ -4,8 +4,6 @@ Method: programs that check every result themselves run without a plan, on a pla
 and on one that is far too small, so that both heaps and the way between them are used.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import secrets
@@ -97,7 +95,7 @@ def test_threads_that_meet_seldom_sleep(build: Build, run: RunProgram) -> None:
 def test_a_program_that_gives_up_rights(
     build: Build, run: RunProgram, plan: MakePlan, right: str
 ) -> None:
-    """It ends as without us, and its counts and sites are told all the same."""
+    """It ends as without us, and its counts and sites are still reported."""
     if right == "folder" and os.getuid() != 0:
         pytest.skip("chroot needs root")
     done = run(build("runtime_confined"), right, options=("--plan", plan(100_000)))
@@ -108,7 +106,7 @@ def test_a_program_that_gives_up_rights(
 
 
 def test_a_sparse_calloc_is_not_resident(build: Build, run: RunProgram) -> None:
-    """1 GiB that was never handed out before is not cleared again; what was used is."""
+    """1 GiB that was never handed out before is not cleared again; used memory is."""
     resident_kib, wrong = map(int, run(build("runtime_sparse")).stdout.split())
     assert (resident_kib < 3000, wrong) == (True, 0)
 
@@ -149,7 +147,7 @@ def test_calloc_clears_what_a_free_block_left_at_the_end(
 def test_misuse_stops_the_program(
     build: Build, run: RunProgram, plan: MakePlan, kind: str, words: str, more: tuple[str, ...]
 ) -> None:
-    """A pointer that is no object: one line that says what it is, and SIGABRT."""
+    """A pointer that is not an object: one line with the cause, and SIGABRT."""
     options = ("--plan", plan(1 << 20, (64, 4)))
     done = run(build("runtime_misuse"), kind, *more, options=options)
     assert (done.status, done.stdout, done.document["signal"]) == (134, "", "SIGABRT")

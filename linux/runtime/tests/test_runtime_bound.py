@@ -1,9 +1,7 @@
-"""The bounds that docs/spec/runtime.md states, and the plan, are those of the linked library.
+"""docs/spec/runtime.md and a plan state the bounds of the linked library.
 
 Method: take the longest paths of malloc and free in the installed one.
 """
-
-from __future__ import annotations
 
 import json
 import platform

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from tautochrone.coldcode.linux import kept
+from tautochrone.coldcode.linux import build_cache
 from tautochrone.errors import TauError
 
 RELEASE = "trixie"
@@ -33,8 +33,8 @@ def programs() -> Path:
 
     VERSIONS next to it names each package that a file is from, its version and SHA-256.
     """
-    mark = kept.hash_of([RELEASE, *PACKAGES, *PROGRAMS])
-    return kept.folder(kept.cache_folder(), "programs", mark, _make) / "root"
+    mark = build_cache.hash_of([RELEASE, *PACKAGES, *PROGRAMS])
+    return build_cache.folder(build_cache.cache_folder(), "programs", mark, _make) / "root"
 
 
 def versions() -> dict[str, dict[str, str]]:

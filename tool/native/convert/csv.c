@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/native/convert/csv.h"
 #include "tool/native/convert/export.h"
+#include "tool/native/convert/importer.h"
 #include "tool/native/trace/hash.h"
 
 enum column {
@@ -46,10 +46,6 @@ struct csv {
     // A quoted field that holds quotes is written here without them.
     char unquoted[1u << 16];
 };
-
-size_t tau_trace_csv_state_bytes(void) {
-    return sizeof(struct csv);
-}
 
 static bool field_is(const struct field *field, const char *text) {
     return field->count == strlen(text) && memcmp(field->text, text, field->count) == 0;
@@ -153,7 +149,7 @@ static bool take_header(struct tau_trace_importer *importer, struct csv *csv, co
     csv->fields_count = count;
     csv->started = true;
     if (csv->field_of[COLUMN_TIME] != NO_FIELD) {
-        tau_trace_import_timed(importer);
+        importer->facts.timed = 1;
     }
     return true;
 }
@@ -243,7 +239,7 @@ static bool take_site(struct tau_trace_importer *importer, struct csv *csv,
     }
     memcpy(csv->site, text, plus - 1);
     csv->site[plus - 1] = '\0';
-    *site = tau_trace_import_site(importer, csv->site, offset);
+    *site = tau_trace_writer_site(importer->writer, csv->site, offset);
     return *site != 0 || tau_trace_import_fail(importer, "memory is short");
 }
 
@@ -255,8 +251,8 @@ static struct tau_trace_object_key key_of(const struct field *field) {
     };
 }
 
-bool tau_trace_csv_line(struct tau_trace_importer *importer, const char *line, const char *end) {
-    struct csv *csv = tau_trace_import_form_state(importer);
+static bool take_line(struct tau_trace_importer *importer, const char *line, const char *end) {
+    struct csv *csv = importer->state;
     if (line == end) {
         return true;  // an empty line says nothing
     }
@@ -304,8 +300,14 @@ bool tau_trace_csv_line(struct tau_trace_importer *importer, const char *line, c
     return tau_trace_import_add(importer, &event, false);
 }
 
-bool tau_trace_csv_end(struct tau_trace_importer *importer) {
-    struct csv *csv = tau_trace_import_form_state(importer);
+static bool is_complete(struct tau_trace_importer *importer) {
+    struct csv *csv = importer->state;
     return csv->started ||
            tau_trace_import_fail(importer, "the file is empty: the header must name op,id,size");
 }
+
+const struct tau_trace_import_form tau_trace_import_csv = {
+    .state_bytes = sizeof(struct csv),
+    .line = take_line,
+    .end = is_complete,
+};

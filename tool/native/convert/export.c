@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/native/trace/columns.h"
+
 #define TEXT_BYTES (1u << 20)
 // The longest line: a module of control characters alone, every number at its longest.
 #define LINE_BYTES_MAX (4u * TAU_TRACE_MODULE_BYTES_MAX + 256u)
@@ -19,30 +21,29 @@ struct tau_trace_exporter {
     bool headed;
     char *text;
     size_t used;
-    uint64_t time_ns[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint64_t size_bytes[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint32_t slot[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint32_t thread[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint32_t site[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint8_t op[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint8_t flags[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint8_t align_log2[TAU_TRACE_BLOCK_EVENTS_MAX];
+    struct tau_trace_columns columns;
 };
 
+static void release(struct tau_trace_exporter *exporter) {
+    tau_trace_columns_close(&exporter->columns);
+    free(exporter->text);
+    free(exporter);
+}
+
 struct tau_trace_exporter *tau_trace_exporter_open(struct tau_trace_reader *reader, int file) {
-    struct tau_trace_exporter *exporter = malloc(sizeof *exporter);
-    char *text = malloc(TEXT_BYTES);
-    if (exporter == NULL || text == NULL) {
-        free(exporter);
-        free(text);
+    struct tau_trace_exporter *exporter = calloc(1, sizeof *exporter);
+    if (exporter == NULL) {
         return NULL;
     }
     exporter->reader = reader;
     exporter->file = file;
     exporter->is_terminal = isatty(file) == 1;
-    exporter->headed = false;
-    exporter->text = text;
-    exporter->used = 0;
+    exporter->text = malloc(TEXT_BYTES);
+    if (!tau_trace_columns_open(&exporter->columns, TAU_TRACE_BLOCK_EVENTS_MAX) ||
+        exporter->text == NULL) {
+        release(exporter);
+        return NULL;
+    }
     return exporter;
 }
 
@@ -123,31 +124,32 @@ static enum tau_trace_status put_site(struct tau_trace_exporter *exporter, uint3
 }
 
 static enum tau_trace_status put_event(struct tau_trace_exporter *exporter, size_t i) {
+    const struct tau_trace_columns *columns = &exporter->columns;
     static const char *const op_names[TAU_TRACE_OPS_COUNT] = {"malloc",        "calloc", "realloc",
                                                               "aligned_alloc", "free",   "touch"};
-    uint8_t op = exporter->op[i], flags = exporter->flags[i];
+    uint8_t op = columns->op[i], flags = columns->flags[i];
     put_text(exporter, op_names[op]);
     put_char(exporter, ',');
-    if (exporter->slot[i] != TAU_TRACE_SLOT_NONE) {
-        put_number(exporter, exporter->slot[i]);
+    if (columns->slot[i] != TAU_TRACE_SLOT_NONE) {
+        put_number(exporter, columns->slot[i]);
     }
     put_char(exporter, ',');
     if (op != TAU_TRACE_OP_FREE) {
-        put_number(exporter, exporter->size_bytes[i]);
+        put_number(exporter, columns->size_bytes[i]);
     }
     put_char(exporter, ',');
     if (op == TAU_TRACE_OP_TOUCH) {
-        put_number(exporter, exporter->align_log2[i]);
-    } else if (exporter->align_log2[i] != 0 || op == TAU_TRACE_OP_ALIGNED_ALLOC) {
-        put_number(exporter, 1ull << exporter->align_log2[i]);
+        put_number(exporter, columns->align_log2[i]);
+    } else if (columns->align_log2[i] != 0 || op == TAU_TRACE_OP_ALIGNED_ALLOC) {
+        put_number(exporter, 1ull << columns->align_log2[i]);
     }
     put_char(exporter, ',');
-    put_number(exporter, exporter->time_ns[i]);
+    put_number(exporter, columns->time_ns[i]);
     put_char(exporter, ',');
-    put_number(exporter, exporter->thread[i]);
+    put_number(exporter, columns->thread[i]);
     put_char(exporter, ',');
     enum tau_trace_status status =
-        exporter->site[i] == 0 ? TAU_TRACE_OK : put_site(exporter, exporter->site[i]);
+        columns->site[i] == 0 ? TAU_TRACE_OK : put_site(exporter, columns->site[i]);
     put_text(exporter, flags == TAU_TRACE_FLAG_UNKNOWN       ? ",unknown\n"
                        : flags == TAU_TRACE_FLAG_INHERITED   ? ",inherited\n"
                        : flags == TAU_TRACE_FLAG_DOUBLE_FREE ? ",double_free\n"
@@ -157,19 +159,9 @@ static enum tau_trace_status put_event(struct tau_trace_exporter *exporter, size
 
 enum tau_trace_status tau_trace_exporter_block(struct tau_trace_exporter *exporter,
                                                uint64_t index) {
-    struct tau_trace_columns columns = {
-        .time_ns = exporter->time_ns,
-        .size_bytes = exporter->size_bytes,
-        .slot = exporter->slot,
-        .thread = exporter->thread,
-        .site = exporter->site,
-        .op = exporter->op,
-        .flags = exporter->flags,
-        .align_log2 = exporter->align_log2,
-    };
     size_t count = 0;
     enum tau_trace_status status =
-        tau_trace_reader_block(exporter->reader, index, &columns, &count);
+        tau_trace_reader_block(exporter->reader, index, &exporter->columns, &count);
     if (!exporter->headed) {
         put_text(exporter, TAU_TRACE_CSV_HEADER);
         exporter->headed = true;
@@ -191,8 +183,7 @@ enum tau_trace_status tau_trace_exporter_close(struct tau_trace_exporter *export
     }
     enum tau_trace_status status = flush_text(exporter);
     int cause = errno;
-    free(exporter->text);
-    free(exporter);
+    release(exporter);
     errno = cause;
     return status;
 }

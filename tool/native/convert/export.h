@@ -16,7 +16,7 @@ TAU_TRACE_EXPORT struct tau_trace_exporter *tau_trace_exporter_open(struct tau_t
 // Writes the events of block INDEX; the header line goes before the first.
 TAU_TRACE_EXPORT enum tau_trace_status tau_trace_exporter_block(struct tau_trace_exporter *exporter,
                                                                 uint64_t index);
-// Flushes the output, writes the header line if there was no block, and frees the exporter.
+// Writes the buffered text, also the header line of a trace without blocks. Frees the exporter.
 TAU_TRACE_EXPORT enum tau_trace_status
 tau_trace_exporter_close(struct tau_trace_exporter *exporter);
 

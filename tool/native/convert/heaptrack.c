@@ -14,10 +14,11 @@
 // aligned_alloc look like malloc, realloc like a free and a malloc. An interpreted file has no
 // pointers, so it is refused.
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/native/convert/heaptrack.h"
+#include "tool/native/convert/importer.h"
 
 #define FORMAT_VERSION_MAX 3u
 #define NS_PER_MS 1000000u
@@ -37,10 +38,6 @@ struct heaptrack {
     char *executable;
 };
 
-size_t tau_trace_heaptrack_state_bytes(void) {
-    return sizeof(struct heaptrack);
-}
-
 static void forget_modules(struct heaptrack *state) {
     for (size_t i = 0; i < state->modules_count; i++) {
         free(state->modules[i].path);
@@ -48,7 +45,7 @@ static void forget_modules(struct heaptrack *state) {
     state->modules_count = 0;
 }
 
-void tau_trace_heaptrack_close(void *memory) {
+static void close_state(void *memory) {
     struct heaptrack *state = memory;
     forget_modules(state);
     free(state->modules);
@@ -165,9 +162,9 @@ static bool take_trace(struct tau_trace_importer *importer, struct heaptrack *st
         const struct module *module = &state->modules[i];
         found = address >= module->start && address < module->end ? module : NULL;
     }
-    uint32_t site = found != NULL
-                        ? tau_trace_import_site(importer, found->path, address - found->base)
-                        : tau_trace_import_site(importer, "", address);
+    uint32_t site =
+        found != NULL ? tau_trace_writer_site(importer->writer, found->path, address - found->base)
+                      : tau_trace_writer_site(importer->writer, "", address);
     if (state->traces_count == state->traces_room) {
         size_t room = state->traces_room == 0 ? 1024 : state->traces_room * 2;
         uint32_t *sites = realloc(state->site_of_trace, room * sizeof *sites);
@@ -194,7 +191,7 @@ static bool take_version(struct tau_trace_importer *importer, struct heaptrack *
             format, FORMAT_VERSION_MAX);
     }
     state->versioned = true;
-    tau_trace_import_timed(importer);
+    importer->facts.timed = 1;
     return true;
 }
 
@@ -226,9 +223,8 @@ static bool take_allocation(struct tau_trace_importer *importer, struct heaptrac
     return tau_trace_import_add(importer, &event, true);
 }
 
-bool tau_trace_heaptrack_line(struct tau_trace_importer *importer, const char *line,
-                              const char *end) {
-    struct heaptrack *state = tau_trace_import_form_state(importer);
+static bool take_line(struct tau_trace_importer *importer, const char *line, const char *end) {
+    struct heaptrack *state = importer->state;
     if (line == end || *line == '#') {
         return true;
     }
@@ -270,7 +266,8 @@ bool tau_trace_heaptrack_line(struct tau_trace_importer *importer, const char *l
         state->executable = copy_text(text, count);
         return state->executable != NULL || no_memory(importer);
     case 'X':
-        tau_trace_import_command(importer, at + (at < end), (size_t)(end - at) - (at < end));
+        at += at < end;
+        snprintf(importer->command, sizeof importer->command, "%.*s", (int)(end - at), at);
         return true;
     case 's':  // strings and allocation kinds are an interpreter's work
     case 'i':
@@ -286,7 +283,14 @@ bool tau_trace_heaptrack_line(struct tau_trace_importer *importer, const char *l
     }
 }
 
-bool tau_trace_heaptrack_end(struct tau_trace_importer *importer) {
-    struct heaptrack *state = tau_trace_import_form_state(importer);
+static bool is_complete(struct tau_trace_importer *importer) {
+    struct heaptrack *state = importer->state;
     return state->versioned || tau_trace_import_fail(importer, "the file is empty");
 }
+
+const struct tau_trace_import_form tau_trace_import_heaptrack = {
+    .state_bytes = sizeof(struct heaptrack),
+    .line = take_line,
+    .end = is_complete,
+    .close = close_state,
+};

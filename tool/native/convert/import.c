@@ -4,26 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/native/convert/csv.h"
-#include "tool/native/convert/heaptrack.h"
 #include "tool/native/convert/importer.h"
 
 #define UNPACKED_BYTES (1u << 17)
 
 struct tau_trace_importer *tau_trace_importer_open(struct tau_trace_writer *writer,
-                                                   enum tau_trace_import_form form) {
+                                                   enum tau_trace_import_format format) {
     struct tau_trace_importer *importer = calloc(1, sizeof *importer);
     if (importer == NULL) {
         return NULL;
     }
-    bool csv = form == TAU_TRACE_IMPORT_CSV;
     importer->writer = writer;
-    importer->form = form;
-    importer->take_line = csv ? tau_trace_csv_line : tau_trace_heaptrack_line;
-    importer->state =
-        calloc(1, csv ? tau_trace_csv_state_bytes() : tau_trace_heaptrack_state_bytes());
-    if (importer->state == NULL) {
-        free(importer);
+    importer->form =
+        format == TAU_TRACE_IMPORT_CSV ? &tau_trace_import_csv : &tau_trace_import_heaptrack;
+    importer->state = calloc(1, importer->form->state_bytes);
+    if (!tau_trace_columns_open(&importer->batch, TAU_TRACE_IMPORT_BATCH_EVENTS) ||
+        importer->state == NULL) {
+        tau_trace_importer_close(importer);
         return NULL;
     }
     return importer;
@@ -33,10 +30,11 @@ void tau_trace_importer_close(struct tau_trace_importer *importer) {
     if (importer == NULL) {
         return;
     }
-    if (importer->form == TAU_TRACE_IMPORT_HEAPTRACK) {
-        tau_trace_heaptrack_close(importer->state);
+    if (importer->form->close != NULL && importer->state != NULL) {
+        importer->form->close(importer->state);
     }
     tau_trace_objects_close(&importer->objects);
+    tau_trace_columns_close(&importer->batch);
     ZSTD_freeDStream(importer->unpacker);
     free(importer->unpacked);
     free(importer->state);
@@ -71,7 +69,7 @@ static bool take_line(struct tau_trace_importer *importer, const char *line, con
     if (end > line && end[-1] == '\r') {
         end--;
     }
-    return importer->take_line(importer, line, end);
+    return importer->form->line(importer, line, end);
 }
 
 bool tau_trace_importer_feed(struct tau_trace_importer *importer, const char *text, size_t count) {
@@ -142,7 +140,5 @@ bool tau_trace_importer_end(struct tau_trace_importer *importer) {
     if (importer->failed) {
         return false;
     }
-    bool csv = importer->form == TAU_TRACE_IMPORT_CSV;
-    return (csv ? tau_trace_csv_end(importer) : tau_trace_heaptrack_end(importer)) &&
-           tau_trace_import_flush(importer);
+    return importer->form->end(importer) && tau_trace_import_flush(importer);
 }

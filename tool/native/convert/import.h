@@ -2,8 +2,8 @@
 // heaptrack (heaptrack.c).
 //
 // Objects in the input have names (any text, or an address); in a trace they have slots. The
-// importer keeps the names of live objects. It also keeps those of the last million freed ones, to
-// distinguish a double free from a free of an unknown object.
+// importer keeps the names of live objects. It also keeps the names of the last million freed ones,
+// to distinguish a double free from a free of an unknown object.
 #ifndef TAU_TRACE_IMPORT_H
 #define TAU_TRACE_IMPORT_H
 
@@ -11,7 +11,7 @@
 
 struct tau_trace_importer;
 
-enum tau_trace_import_form {
+enum tau_trace_import_format {
     TAU_TRACE_IMPORT_CSV = 0,
     TAU_TRACE_IMPORT_HEAPTRACK = 1,
 };
@@ -28,7 +28,7 @@ struct tau_trace_import_facts {
 
 // The importer appends to WRITER, which the caller keeps. NULL iff memory is short.
 TAU_TRACE_EXPORT struct tau_trace_importer *
-tau_trace_importer_open(struct tau_trace_writer *writer, enum tau_trace_import_form form);
+tau_trace_importer_open(struct tau_trace_writer *writer, enum tau_trace_import_format format);
 // Reads COUNT bytes of text, cut anywhere. False: see tau_trace_importer_message; later input is
 // ignored.
 TAU_TRACE_EXPORT bool tau_trace_importer_feed(struct tau_trace_importer *importer, const char *text,

@@ -6,10 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void *tau_trace_import_form_state(struct tau_trace_importer *importer) {
-    return importer->state;
-}
-
 bool tau_trace_import_fail(struct tau_trace_importer *importer, const char *cause, ...) {
     importer->failed = true;
     int used = snprintf(importer->message, sizeof importer->message,
@@ -21,37 +17,12 @@ bool tau_trace_import_fail(struct tau_trace_importer *importer, const char *caus
     return false;
 }
 
-uint32_t tau_trace_import_site(struct tau_trace_importer *importer, const char *module,
-                               uint64_t offset) {
-    return tau_trace_writer_site(importer->writer, module, offset);
-}
-
-void tau_trace_import_command(struct tau_trace_importer *importer, const char *text, size_t count) {
-    count = count < sizeof importer->command - 1 ? count : sizeof importer->command - 1;
-    memcpy(importer->command, text, count);
-    importer->command[count] = '\0';
-}
-
-void tau_trace_import_timed(struct tau_trace_importer *importer) {
-    importer->facts.timed = 1;
-}
-
 // ---- events ---------------------------------------------------------------------------
 
 bool tau_trace_import_flush(struct tau_trace_importer *importer) {
-    struct tau_trace_import_batch *batch = &importer->batch;
-    struct tau_trace_columns columns = {
-        .time_ns = batch->time_ns,
-        .size_bytes = batch->size_bytes,
-        .slot = batch->slot,
-        .thread = batch->thread,
-        .site = batch->site,
-        .op = batch->op,
-        .flags = batch->flags,
-        .align_log2 = batch->align_log2,
-    };
-    importer->status = tau_trace_writer_append(importer->writer, &columns, batch->count);
-    batch->count = 0;
+    importer->status =
+        tau_trace_writer_append(importer->writer, &importer->batch, importer->batch_count);
+    importer->batch_count = 0;
     if (importer->status == TAU_TRACE_BAD_EVENT) {
         return tau_trace_import_fail(
             importer, "in it or before, event %llu breaks %s",
@@ -67,19 +38,21 @@ bool tau_trace_import_flush(struct tau_trace_importer *importer) {
 static bool put_event(struct tau_trace_importer *importer,
                       const struct tau_trace_import_event *event, uint8_t op, uint8_t flags,
                       uint32_t slot) {
-    struct tau_trace_import_batch *batch = &importer->batch;
-    size_t at = batch->count++;
-    bool is_free = op == TAU_TRACE_OP_FREE;
-    batch->time_ns[at] = importer->facts.timed ? event->time_ns : importer->facts.events;
-    batch->size_bytes[at] = is_free ? 0 : event->size_bytes;
-    batch->slot[at] = slot;
-    batch->thread[at] = event->thread;
-    batch->site[at] = event->site;
-    batch->op[at] = op;
-    batch->flags[at] = flags;
-    batch->align_log2[at] = is_free ? 0 : event->align_log2;
+    const bool is_free = op == TAU_TRACE_OP_FREE;
+    const struct tau_trace_event row = {
+        .time_ns = importer->facts.timed ? event->time_ns : importer->facts.events,
+        .size_bytes = is_free ? 0 : event->size_bytes,
+        .slot = slot,
+        .thread = event->thread,
+        .site = event->site,
+        .op = op,
+        .flags = flags,
+        .align_log2 = is_free ? 0 : event->align_log2,
+    };
+    tau_trace_columns_put(&importer->batch, importer->batch_count++, &row);
     importer->facts.events++;
-    return batch->count < TAU_TRACE_IMPORT_BATCH_EVENTS || tau_trace_import_flush(importer);
+    return importer->batch_count < TAU_TRACE_IMPORT_BATCH_EVENTS ||
+           tau_trace_import_flush(importer);
 }
 
 // A free (or the freeing half of a realloc) of an object that is not live.

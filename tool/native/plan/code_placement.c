@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define WINDOW_MAX 64u
-#define EMPTY UINT64_MAX
 #define NO_PAGE UINT16_MAX
 #define FAULTS_PER_DISTURBANCE 24u
 #define DISTURBED_REPLAYS 4u
@@ -13,97 +12,27 @@
 
 // ---- Affinity ----------------------------------------------------------------------------------
 
-struct pairs {
-    uint64_t *keys;
-    uint64_t *counts;
-    uint64_t slots;  // a power of two
-    uint64_t used;
-};
-
-static bool pairs_grow(struct pairs *pairs) {
-    const struct pairs old = *pairs;
-    assert(old.slots > 0 && (old.slots & (old.slots - 1)) == 0);
-    *pairs = (struct pairs){malloc(2 * old.slots * sizeof *pairs->keys),
-                            calloc(2 * old.slots, sizeof *pairs->counts), 2 * old.slots, old.used};
-    const bool is_made = pairs->keys != NULL && pairs->counts != NULL;
-    if (is_made) {
-        memset(pairs->keys, 0xFF, pairs->slots * sizeof *pairs->keys);
-    }
-    for (uint64_t i = 0; is_made && i < old.slots; i++) {
-        if (old.keys[i] != EMPTY) {
-            uint64_t slot = old.keys[i] * GOLDEN_RATIO >> 20 & (pairs->slots - 1);
-            while (pairs->keys[slot] != EMPTY) {
-                slot = (slot + 1) & (pairs->slots - 1);
-            }
-            pairs->keys[slot] = old.keys[i];
-            pairs->counts[slot] = old.counts[i];
-        }
-    }
-    free(old.keys);
-    free(old.counts);
-    return is_made;
-}
-
-static bool pairs_count(struct pairs *pairs, uint64_t key) {
-    assert(key != EMPTY);
-    assert(pairs->used < pairs->slots);
-    uint64_t slot = key * GOLDEN_RATIO >> 20 & (pairs->slots - 1);
-    while (pairs->keys[slot] != EMPTY && pairs->keys[slot] != key) {
-        slot = (slot + 1) & (pairs->slots - 1);
-    }
-    pairs->used += pairs->keys[slot] == EMPTY;
-    pairs->keys[slot] = key;
-    pairs->counts[slot]++;
-    return 2 * pairs->used < pairs->slots || pairs_grow(pairs);
-}
-
-// Moves PIECE to the front of the last pieces touched; counts it with each of them.
-static bool touch(struct pairs *pairs, uint32_t *last, uint32_t *last_count, uint32_t window,
-                  uint32_t piece, uint32_t pieces_count) {
-    uint32_t place = 0;
-    assert(piece < pieces_count);
-    while (place < *last_count && last[place] != piece) {  // bound: the window
-        const uint64_t low = last[place] < piece ? last[place] : piece;
-        const uint64_t high = last[place] < piece ? piece : last[place];
-        if (!pairs_count(pairs, low * pieces_count + high)) {
-            return false;
-        }
-        place++;
-    }
-    if (place == *last_count) {
-        *last_count += *last_count < window;
-        place = *last_count - 1;
-    }
-    memmove(last + 1, last, place * sizeof *last);
-    last[0] = piece;
-    return true;
-}
-
-uint64_t tau_code_affinity(const struct tau_code_sequence *sequence, uint32_t window,
-                           uint64_t *pairs_out, uint64_t *counts, uint64_t pairs_max) {
+void tau_code_affinity(const struct tau_code_sequence *sequence, uint32_t window,
+                       uint32_t *counts) {
+    uint32_t last[WINDOW_MAX] = {0}, last_count = 0;  // different pieces, the latest first
     assert(window > 0 && window <= WINDOW_MAX);
-    struct pairs pairs = {malloc(8 * sizeof(uint64_t)), calloc(8, sizeof(uint64_t)), 8, 0};
-    uint32_t last[WINDOW_MAX] = {0}, last_count = 0;
-    bool is_done = pairs.keys != NULL && pairs.counts != NULL;
-    if (is_done) {
-        memset(pairs.keys, 0xFF, 8 * sizeof *pairs.keys);
-    }
-    for (size_t i = 0; is_done && i < sequence->count; i++) {  // bound: the touches
-        is_done =
-            touch(&pairs, last, &last_count, window, sequence->touches[i], sequence->pieces_count);
-    }
-    uint64_t found = 0;
-    is_done = is_done && pairs.used <= pairs_max;
-    for (uint64_t slot = 0; is_done && slot < pairs.slots; slot++) {
-        if (pairs.keys[slot] != EMPTY) {
-            pairs_out[found] = pairs.keys[slot];
-            counts[found++] = pairs.counts[slot];
+    for (size_t i = 0; i < sequence->count; i++) {  // bound: the touches
+        const uint32_t piece = sequence->touches[i];
+        uint32_t place = 0;
+        assert(piece < sequence->pieces_count);
+        while (place < last_count && last[place] != piece) {  // bound: the window
+            const size_t low = last[place] < piece ? last[place] : piece;
+            const size_t high = last[place] < piece ? piece : last[place];
+            counts[low * sequence->pieces_count + high]++;
+            place++;
         }
+        if (place == last_count) {
+            last_count += last_count < window;
+            place = last_count - 1;
+        }
+        memmove(last + 1, last, place * sizeof *last);
+        last[0] = piece;
     }
-    assert(!is_done || found == pairs.used);
-    free(pairs.keys);
-    free(pairs.counts);
-    return is_done ? found : UINT64_MAX;
 }
 
 // ---- Faults of round robin ---------------------------------------------------------------------
@@ -169,17 +98,6 @@ static uint64_t queue_faults(const struct queue *queue, const struct tau_code_se
             break;
         }
     }
-    return faults;
-}
-
-uint64_t tau_code_faults(const struct tau_code_sequence *sequence, const uint16_t *pages,
-                         uint32_t pages_count, uint32_t frames_count) {
-    struct queue queue;
-    uint64_t faults = UINT64_MAX;
-    if (queue_open(&queue, pages_count, frames_count)) {
-        faults = queue_faults(&queue, sequence, pages, UINT64_MAX - 1, NULL, 0);
-    }
-    queue_close(&queue);
     return faults;
 }
 
@@ -264,17 +182,10 @@ static void move(struct improvement *state, uint32_t piece, uint16_t to) {
     state->pages[piece] = to;
 }
 
-static void make(struct improvement *state, const struct step *step) {
-    move(state, step->piece, step->to);
+static void exchange(struct improvement *state, const struct step *step, bool is_back) {
+    move(state, step->piece, is_back ? step->from : step->to);
     if (step->is_exchange) {
-        move(state, step->other, step->from);
-    }
-}
-
-static void unmake(struct improvement *state, const struct step *step) {
-    move(state, step->piece, step->from);
-    if (step->is_exchange) {
-        move(state, step->other, step->to);
+        move(state, step->other, is_back ? step->to : step->from);
     }
 }
 
@@ -299,13 +210,13 @@ static uint64_t improve(struct improvement *state, uint16_t *pages) {
         if (!choose(state, &step)) {
             continue;
         }
-        make(state, &step);
+        exchange(state, &step, false);
         const uint64_t faults = replayed_faults(state, pages, state->faults - 1);
         if (faults < state->faults) {
             state->faults = faults;
         } else {
-            // The places are those of the step, a sample that serves as well.
-            unmake(state, &step);
+            // The places stay the step's: a sample that serves as well.
+            exchange(state, &step, true);
         }
     }
     return state->faults;
@@ -349,6 +260,40 @@ uint64_t tau_code_improve(const struct tau_code_sequence *sequence,
     free(state.members);
     free(state.places);
     return faults;
+}
+
+// ---- Misses of a queue of pieces ---------------------------------------------------------------
+
+uint64_t tau_code_misses(const struct tau_code_sequence *sequence, uint64_t held_bytes,
+                         uint32_t *missed) {
+    const uint32_t slots = sequence->pieces_count + 1;
+    uint8_t *const is_held = calloc(slots, 1);
+    uint32_t *const queue = malloc(slots * sizeof *queue);
+    const bool is_made = is_held != NULL && queue != NULL;
+    uint64_t bytes = 0, count = 0;
+    uint32_t first = 0, end = 0;
+    assert(held_bytes >= sequence->page_bytes);
+    for (size_t i = 0; is_made && i < sequence->count; i++) {  // bound: the touches
+        const uint32_t piece = sequence->touches[i];
+        assert(piece < sequence->pieces_count);
+        if (is_held[piece] != 0) {
+            continue;
+        }
+        is_held[piece] = 1;
+        queue[end] = piece;
+        end = end + 1 < slots ? end + 1 : 0;
+        bytes += sequence->sizes_bytes[piece];
+        while (bytes > held_bytes) {  // bound: the pieces that have joined
+            assert(first != end);
+            bytes -= sequence->sizes_bytes[queue[first]];
+            is_held[queue[first]] = 0;
+            first = first + 1 < slots ? first + 1 : 0;
+        }
+        missed[count++] = piece;
+    }
+    free(queue);
+    free(is_held);
+    return is_made ? count : UINT64_MAX;
 }
 
 // ---- The bound of any placement ----------------------------------------------------------------

@@ -1,9 +1,9 @@
-// The parts of the planner of cold code that look at every touch: affinity, faults of a placement,
-// the search for a better one, and the bound of any.
+// The parts of the planner of cold code that look at every touch: affinity, the search for a better
+// placement, a bound of all placements, and the misses of single pieces.
 //
-// A piece is a number below pieces_count, with a size; a placement says the page of each piece. The
-// faults that are counted here are those of round robin, which is a queue. docs/spec/code_plan.md
-// defines each; tool/tests/plan/code/ has the naive ones. One thread per call.
+// A piece is a number below pieces_count, with a size; a placement says the page of each piece.
+// Faults are counted for round robin, which is a queue. docs/spec/code_plan.md defines each;
+// tool/tests/coldcode has naive ones. One thread per call.
 #ifndef TAU_CODE_PLACEMENT_H
 #define TAU_CODE_PLACEMENT_H
 
@@ -28,17 +28,10 @@ struct tau_code_search {
     uint32_t pages_count;  // pages that pieces may be moved to
 };
 
-// How often each pair of pieces was among the last WINDOW pieces touched, at each touch of one of
-// them, into PAIRS (lower piece * pieces_count + the other) and COUNTS, of at most PAIRS_MAX, in no
-// order. Answers the number of pairs, UINT64_MAX if memory is short or there are more.
-TAU_TRACE_EXPORT uint64_t tau_code_affinity(const struct tau_code_sequence *sequence,
-                                            uint32_t window, uint64_t *pairs, uint64_t *counts,
-                                            uint64_t pairs_max);
-
-// Faults with round robin. UINT64_MAX if memory is short.
-TAU_TRACE_EXPORT uint64_t tau_code_faults(const struct tau_code_sequence *sequence,
-                                          const uint16_t *pages, uint32_t pages_count,
-                                          uint32_t frames_count);
+// Counts how often each pair of pieces was among the last WINDOW pieces touched, at each touch of
+// one of them. Adds to COUNTS[lower piece * pieces_count + the other].
+TAU_TRACE_EXPORT void tau_code_affinity(const struct tau_code_sequence *sequence, uint32_t window,
+                                        uint32_t *counts);
 
 // Moves and exchanges pieces between PAGES, as long as the faults of round robin fall: the sum of
 // five replays, four of them with disturbances. Answers it; UINT64_MAX if memory is short. Equal
@@ -46,10 +39,16 @@ TAU_TRACE_EXPORT uint64_t tau_code_faults(const struct tau_code_sequence *sequen
 TAU_TRACE_EXPORT uint64_t tau_code_improve(const struct tau_code_sequence *sequence,
                                            const struct tau_code_search *search, uint16_t *pages);
 
-// A number of loads below which nobody comes who has HELD_BYTES for these pieces and loads them by
-// pages, whatever the placement and policy. IS_EMPTY: nothing is loaded at the first touch.
-// UINT64_MAX if memory is short.
+// A lower bound of the loads in HELD_BYTES for these pieces, by pages, for any placement and
+// policy. IS_EMPTY: nothing is loaded at the first touch. UINT64_MAX if memory is short.
 TAU_TRACE_EXPORT uint64_t tau_code_faults_bound(const struct tau_code_sequence *sequence,
                                                 uint64_t held_bytes, bool is_empty);
+
+// The touches at which a queue of pieces does not hold the piece, into MISSED: the pieces in the
+// order of their touches. A missed piece joins the queue at its end; from its front, pieces leave
+// until it has HELD_BYTES or less. Returns their number; UINT64_MAX if memory is short. Cost: one
+// pass over all touches, each in constant time on average.
+TAU_TRACE_EXPORT uint64_t tau_code_misses(const struct tau_code_sequence *sequence,
+                                          uint64_t held_bytes, uint32_t *missed);
 
 #endif

@@ -1,16 +1,13 @@
 // See accesses.h. The file is mapped and read once; events are passed to the writer in batches.
 #include "tool/native/record/accesses.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "facts/accesses.h"
+#include "tool/native/record/mapped_file.h"
 #include "tool/native/trace/bytes.h"
+#include "tool/native/trace/columns.h"
 
 #define BATCH_EVENTS 4096u
 
@@ -32,33 +29,6 @@ _Static_assert(1 << TAU_ACCESSES_GRANULE_LOG2 == TAU_TRACE_GRANULE_BYTES, "granu
 
 // ---- events
 
-static bool batch_open(struct tau_trace_columns *batch) {
-    *batch = (struct tau_trace_columns){
-        .time_ns = malloc(BATCH_EVENTS * sizeof *batch->time_ns),
-        .size_bytes = malloc(BATCH_EVENTS * sizeof *batch->size_bytes),
-        .slot = malloc(BATCH_EVENTS * sizeof *batch->slot),
-        .thread = malloc(BATCH_EVENTS * sizeof *batch->thread),
-        .site = malloc(BATCH_EVENTS * sizeof *batch->site),
-        .op = malloc(BATCH_EVENTS),
-        .flags = malloc(BATCH_EVENTS),
-        .align_log2 = malloc(BATCH_EVENTS),
-    };
-    return batch->time_ns != NULL && batch->size_bytes != NULL && batch->slot != NULL &&
-           batch->thread != NULL && batch->site != NULL && batch->op != NULL &&
-           batch->flags != NULL && batch->align_log2 != NULL;
-}
-
-static void batch_close(struct tau_trace_columns *batch) {
-    free(batch->time_ns);
-    free(batch->size_bytes);
-    free(batch->slot);
-    free(batch->thread);
-    free(batch->site);
-    free(batch->op);
-    free(batch->flags);
-    free(batch->align_log2);
-}
-
 // False: the writer refused an event or failed; the status says which.
 static bool flush_batch(struct conversion *run) {
     if (run->writer != NULL && run->batch_count > 0) {
@@ -68,22 +38,10 @@ static bool flush_batch(struct conversion *run) {
     return run->status == TAU_TRACE_OK;
 }
 
-struct event {
-    uint64_t size_bytes;
-    uint32_t slot, site;
-    uint8_t op, flags, align_log2;
-};
-
-static bool put_event(struct conversion *run, const struct event *event) {
-    const size_t at = run->batch_count++;
-    run->batch.time_ns[at] = run->clock;
-    run->batch.size_bytes[at] = event->size_bytes;
-    run->batch.slot[at] = event->slot;
-    run->batch.thread[at] = run->thread;
-    run->batch.site[at] = event->site;
-    run->batch.op[at] = event->op;
-    run->batch.flags[at] = event->flags;
-    run->batch.align_log2[at] = event->align_log2;
+static bool put_event(struct conversion *run, struct tau_trace_event event) {
+    event.time_ns = run->clock;
+    event.thread = run->thread;
+    tau_trace_columns_put(&run->batch, run->batch_count++, &event);
     run->facts->events++;
     return run->batch_count < BATCH_EVENTS || flush_batch(run);
 }
@@ -132,7 +90,7 @@ static enum row take_allocation(struct conversion *run, unsigned kind) {
     uint64_t numbers[5] = {0};
     const unsigned count = kind == TAU_ACCESSES_ALIGNED_ALLOC ? 5 : 4;
     const enum row taken = take_numbers(run, count, numbers);
-    struct event event = {.op = ops[kind], .size_bytes = numbers[3]};
+    struct tau_trace_event event = {.op = ops[kind], .size_bytes = numbers[3]};
     if (taken != ROW_DONE) {
         return taken;
     }
@@ -142,13 +100,13 @@ static enum row take_allocation(struct conversion *run, unsigned kind) {
     take_place(run, numbers[0], numbers[1]);
     event.slot = run->slot;
     event.align_log2 = (uint8_t)numbers[4];
-    return put_event(run, &event) ? ROW_DONE : ROW_FAILED;
+    return put_event(run, event) ? ROW_DONE : ROW_FAILED;
 }
 
 static enum row take_free(struct conversion *run) {
     uint64_t numbers[3];
     const enum row taken = take_numbers(run, 3, numbers);
-    struct event event = {.op = TAU_TRACE_OP_FREE};
+    struct tau_trace_event event = {.op = TAU_TRACE_OP_FREE};
     if (taken != ROW_DONE) {
         return taken;
     }
@@ -157,7 +115,7 @@ static enum row take_free(struct conversion *run) {
     }
     take_place(run, numbers[0], numbers[1]);
     event.slot = run->slot;
-    return put_event(run, &event) ? ROW_DONE : ROW_FAILED;
+    return put_event(run, event) ? ROW_DONE : ROW_FAILED;
 }
 
 static enum row take_touch(struct conversion *run, unsigned small) {
@@ -172,17 +130,17 @@ static enum row take_touch(struct conversion *run, unsigned small) {
         return ROW_DAMAGED;
     }
     take_place(run, numbers[0], numbers[1]);
-    const struct event event = {.op = TAU_TRACE_OP_TOUCH,
-                                .slot = run->slot,
-                                .size_bytes = numbers[2] << TAU_ACCESSES_GRANULE_LOG2,
-                                .align_log2 = (uint8_t)granules};
-    return put_event(run, &event) ? ROW_DONE : ROW_FAILED;
+    const struct tau_trace_event event = {.op = TAU_TRACE_OP_TOUCH,
+                                          .slot = run->slot,
+                                          .size_bytes = numbers[2] << TAU_ACCESSES_GRANULE_LOG2,
+                                          .align_log2 = (uint8_t)granules};
+    return put_event(run, event) ? ROW_DONE : ROW_FAILED;
 }
 
 static enum row take_misuse(struct conversion *run, unsigned flag) {
     uint64_t numbers[2];
     const enum row taken = take_numbers(run, 2, numbers);
-    struct event event = {
+    struct tau_trace_event event = {
         .op = TAU_TRACE_OP_FREE, .flags = (uint8_t)flag, .slot = TAU_TRACE_SLOT_NONE};
     if (taken != ROW_DONE) {
         return taken;
@@ -191,7 +149,7 @@ static enum row take_misuse(struct conversion *run, unsigned flag) {
         return ROW_DAMAGED;
     }
     run->clock += numbers[0];
-    return put_event(run, &event) ? ROW_DONE : ROW_FAILED;
+    return put_event(run, event) ? ROW_DONE : ROW_FAILED;
 }
 
 // A text of the file: its bytes and their number.
@@ -324,35 +282,29 @@ static enum tau_trace_status convert(struct conversion *run) {
 enum tau_trace_status tau_accesses_convert(const char *path, struct tau_trace_writer *writer,
                                            struct tau_accesses_facts *facts) {
     struct conversion run = {.writer = writer, .facts = facts};
-    struct stat about;
+    struct tau_mapped_file file;
     *facts = (struct tau_accesses_facts){0};
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || fstat(file, &about) != 0) {
+    if (!tau_mapped_file_open(&file, path)) {
         return TAU_TRACE_IO_FAILED;
     }
-    const size_t bytes = about.st_size > 0 ? (size_t)about.st_size : 0;
-    if (bytes < TAU_ACCESSES_HEADER_BYTES) {
-        close(file);
+    if (file.size_bytes < TAU_ACCESSES_HEADER_BYTES) {
+        tau_mapped_file_close(&file);
         return TAU_TRACE_NOT_A_TRACE;
     }
-    const uint8_t *all = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    close(file);
-    if (all == MAP_FAILED) {
-        return TAU_TRACE_IO_FAILED;
-    }
+    const uint8_t *all = file.bytes;
     const uint8_t version = all[TAU_ACCESSES_HEADER_BYTES - 1];
     enum tau_trace_status status = TAU_TRACE_NO_MEMORY;
     run.at = all + TAU_ACCESSES_HEADER_BYTES;
-    run.end = all + bytes;
+    run.end = all + file.size_bytes;
     if (memcmp(all, TAU_ACCESSES_MAGIC, TAU_ACCESSES_HEADER_BYTES - 1) != 0 || version == 0) {
         status = TAU_TRACE_NOT_A_TRACE;
     } else if (version > TAU_ACCESSES_VERSION) {
         status = TAU_TRACE_NEWER_VERSION;
-    } else if (batch_open(&run.batch)) {
+    } else if (tau_trace_columns_open(&run.batch, BATCH_EVENTS)) {
         status = convert(&run);
     }
-    batch_close(&run.batch);
+    tau_trace_columns_close(&run.batch);
     free(run.sites);
-    munmap((void *)(uintptr_t)all, bytes);
+    tau_mapped_file_close(&file);
     return status;
 }

@@ -8,13 +8,13 @@
 struct tau_accesses_facts {
     uint64_t heap_loads, heap_stores;  // their sum is the clock's last value
     uint64_t all_loads, all_stores;
-    uint64_t stack_accesses;  // of the others, those of the stack and of the dynamic linker
+    uint64_t stack_accesses;  // the part of the others that the stack and the dynamic linker have
     uint64_t events;
     uint64_t ended;        // 1: the program came to its end, 0: it was killed, or ran exec
     uint64_t exit_status;  // if ended
     uint64_t stopped;      // 1: as many events as were asked for
     uint64_t lost_bytes;   // after the last whole row: a killed program's, or damage
-    uint64_t damaged;      // 1: those bytes are no beginning of a row
+    uint64_t damaged;      // 1: no row begins with those bytes
 };
 
 // Reads the recording at PATH, and appends its events to WRITER unless that is NULL. The recording

@@ -14,7 +14,6 @@
 #include <x86intrin.h>
 #endif
 
-#include "facts/recording.h"
 #include "tool/native/record/merge_emit.h"
 
 // In a shorter recording, its two readings of both clocks give the rate less exactly than the
@@ -241,8 +240,8 @@ static bool run_open(struct recording *recording, const struct place *place) {
     run->sequence = recording->next_place;
     run->is_cut = place->is_cut;
     const size_t rows_at = sizeof(struct tau_raw_chunk);
-    tau_merge_rows_open(&run->rows, chunk + rows_at, place->bytes - rows_at,
-                        place->started_ticks, place->thread, recording->header.address_shift);
+    tau_merge_rows_open(&run->rows, chunk + rows_at, place->bytes - rows_at, place->started_ticks,
+                        place->thread, recording->header.address_shift);
     recording->emit.result->chunks++;
     if (!run_next(recording, run)) {
         run_close(recording, run);
@@ -284,7 +283,7 @@ static double rate_of(const struct tau_raw_header *header) {
     if (span_ns < RATE_SPAN_NS_MIN && hint > 0) {
         rate = 1e9 / hint;
     }
-    // Counters run at 10 MHz to 20 GHz; what is outside comes from a damaged header.
+    // Counters run at 10 MHz to 20 GHz; other rates come from a damaged header.
     return rate > 0.05 && rate < 100.0 ? rate : 1.0;
 }
 
@@ -326,15 +325,11 @@ static uint64_t ticks_now(const struct tau_raw_header *header) {
 
 // ---- Public ----
 
-static enum tau_merge_status recording_open(struct recording *recording, const char *raw) {
-    struct stat status;
-    recording->file = open(raw, O_RDONLY | O_CLOEXEC);
-    if (recording->file < 0 || fstat(recording->file, &status) != 0) {
+static enum tau_merge_status header_read(int file, struct tau_raw_header *header) {
+    if (file < 0) {
         return TAU_MERGE_INPUT_FAILED;
     }
-    recording->file_bytes = (uint64_t)status.st_size;
-    struct tau_raw_header *header = &recording->header;
-    if (pread(recording->file, header, sizeof(*header), 0) != (ssize_t)sizeof(*header) ||
+    if (pread(file, header, sizeof(*header), 0) != (ssize_t)sizeof(*header) ||
         memcmp(header->magic, TAU_RAW_MAGIC, sizeof(header->magic)) != 0) {
         return TAU_MERGE_NOT_A_RECORDING;
     }
@@ -342,6 +337,37 @@ static enum tau_merge_status recording_open(struct recording *recording, const c
         return header->version > TAU_RAW_VERSION ? TAU_MERGE_NEWER_VERSION
                                                  : TAU_MERGE_OLDER_VERSION;
     }
+    return TAU_MERGE_OK;
+}
+
+// Closes a file, and keeps errno.
+static void file_close(int file) {
+    const int cause = errno;
+    if (file >= 0) {
+        close(file);
+    }
+    errno = cause;
+}
+
+enum tau_merge_status tau_merge_header(const char *raw, struct tau_raw_header *header) {
+    const int file = open(raw, O_RDONLY | O_CLOEXEC);
+    const enum tau_merge_status status = header_read(file, header);
+    file_close(file);
+    return status;
+}
+
+static enum tau_merge_status recording_open(struct recording *recording, const char *raw) {
+    struct stat about;
+    recording->file = open(raw, O_RDONLY | O_CLOEXEC);
+    const enum tau_merge_status status = header_read(recording->file, &recording->header);
+    if (status != TAU_MERGE_OK) {
+        return status;
+    }
+    if (fstat(recording->file, &about) != 0) {
+        return TAU_MERGE_INPUT_FAILED;
+    }
+    recording->file_bytes = (uint64_t)about.st_size;
+    struct tau_raw_header *header = &recording->header;
     if (header->address_shift > ADDRESS_SHIFT_MAX) {
         // Damaged. Objects start at multiples of two words, or of 16 bytes.
         header->address_shift = header->pointer_bytes == 4 ? 3 : 4;
@@ -401,9 +427,7 @@ enum tau_merge_status tau_merge_recording(const char *raw, const char *out, cons
     }
     free(recording.runs);
     free(recording.places);
-    if (recording.file >= 0) {
-        close(recording.file);
-    }
+    file_close(recording.file);
     errno = status == TAU_MERGE_INPUT_FAILED ? cause : errno;
     return status != TAU_MERGE_OK ? status : closed;
 }
@@ -424,10 +448,6 @@ enum tau_merge_status tau_merge_detach(const char *raw) {
             status = TAU_MERGE_INPUT_FAILED;
         }
     }
-    const int cause = errno;
-    if (file >= 0) {
-        close(file);
-    }
-    errno = cause;
+    file_close(file);
     return status;
 }

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "facts/recording.h"
 #include "tool/native/trace/trace.h"
 
 enum tau_merge_status {
@@ -28,7 +29,7 @@ enum tau_merge_status {
     TAU_MERGE_NEWER_VERSION,    // made by a newer recorder
     TAU_MERGE_NO_MEMORY,
     TAU_MERGE_STOPPED,            // by the progress function
-    TAU_MERGE_OLDER_VERSION,      // made by a recorder that does not say for which machine
+    TAU_MERGE_OLDER_VERSION,      // made by an earlier recorder
     TAU_MERGE_SEVERAL_MACHINES,   // target: blocks of different ABIs
     TAU_MERGE_TRACE_FAILED = 16,  // + enum tau_trace_status: the trace could not be written
 };
@@ -41,6 +42,8 @@ struct tau_merge_result {
     uint64_t lost_blocks;     // target: gaps in the sequence
     uint64_t dropped_rows;    // target: refused by the firmware's write function
     uint64_t restarts;        // target: the firmware began again, so everything was freed
+    uint64_t mark;            // target: how it ends, FLUSHED or PROGRAM_END of tau_record_control,
+                              // or 0: more rows may be missing
     uint64_t unknown_count, inherited_count, double_free_count;
     uint64_t peak_live_bytes, peak_live_objects;
     uint64_t threads;
@@ -50,6 +53,30 @@ struct tau_merge_result {
 // Called with the bytes read and their total; returns false to stop.
 typedef bool (*tau_merge_progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
 
+// The header of one block of a target's stream, as core/ports/record.c describes it.
+struct tau_merge_target_block {
+    uint32_t magic;
+    uint8_t version;
+    uint8_t address_shift;
+    uint16_t rows;
+    uint16_t payload_bytes;
+    uint8_t abi;
+    uint8_t pointer_bytes;
+    uint32_t sequence;
+    uint32_t ticks_per_second;
+    uint64_t dropped_rows;
+    uint64_t ticks;
+    uint32_t thread;
+    uint32_t crc;
+};
+
+// Reads the header of the raw recording RAW.
+TAU_TRACE_EXPORT enum tau_merge_status tau_merge_header(const char *raw,
+                                                        struct tau_raw_header *header);
+// Finds the first intact block in the first MiB of the file STREAM, of any version;
+// TAU_MERGE_NOT_A_RECORDING if there is none. O(bytes).
+TAU_TRACE_EXPORT enum tau_merge_status tau_merge_target_start(const char *stream,
+                                                              struct tau_merge_target_block *block);
 // Merges the raw recording RAW (facts/recording.h) into the trace OUT. progress may be NULL.
 TAU_TRACE_EXPORT enum tau_merge_status
 tau_merge_recording(const char *raw, const char *out, const char *header_json,

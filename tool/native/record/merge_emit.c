@@ -6,35 +6,6 @@
 
 #define THREADS_MAX (TAU_TRACE_THREADS_MAX - 1u)
 
-// ---- Columns ----
-
-static bool columns_open(struct tau_trace_columns *columns) {
-    const size_t count = TAU_TRACE_BLOCK_EVENTS_MAX;
-    *columns = (struct tau_trace_columns){
-        .time_ns = calloc(count, sizeof(*columns->time_ns)),
-        .size_bytes = calloc(count, sizeof(*columns->size_bytes)),
-        .slot = calloc(count, sizeof(*columns->slot)),
-        .thread = calloc(count, sizeof(*columns->thread)),
-        .site = calloc(count, sizeof(*columns->site)),
-        .op = calloc(count, 1),
-        .flags = calloc(count, 1),
-        .align_log2 = calloc(count, 1),
-    };
-    return columns->time_ns && columns->size_bytes && columns->slot && columns->thread &&
-           columns->site && columns->op && columns->flags && columns->align_log2;
-}
-
-static void columns_close(struct tau_trace_columns *columns) {
-    free(columns->time_ns);
-    free(columns->size_bytes);
-    free(columns->slot);
-    free(columns->thread);
-    free(columns->site);
-    free(columns->op);
-    free(columns->flags);
-    free(columns->align_log2);
-}
-
 static bool fail(struct tau_merge_emit *emit, enum tau_merge_status status) {
     if (emit->status == TAU_MERGE_OK) {
         emit->status = status;
@@ -56,29 +27,11 @@ static bool flush(struct tau_merge_emit *emit) {
     return true;
 }
 
-struct event {
-    enum tau_trace_op op;
-    uint32_t flags;
-    uint32_t slot;
-    uint32_t thread;
-    uint32_t site;
-    uint64_t size_bytes;
-    uint8_t align_log2;
-};
-
-static bool put(struct tau_merge_emit *emit, uint64_t time_ns, struct event event) {
-    const size_t i = emit->count++;
-    struct tau_trace_columns *columns = &emit->columns;
+static bool put(struct tau_merge_emit *emit, uint64_t time_ns, struct tau_trace_event event) {
     // Rows come by time. A late row of a damaged chunk gets the time of the last written one.
     emit->last_ns = time_ns > emit->last_ns ? time_ns : emit->last_ns;
-    columns->time_ns[i] = emit->last_ns;
-    columns->size_bytes[i] = event.size_bytes;
-    columns->slot[i] = event.slot;
-    columns->thread[i] = event.thread;
-    columns->site[i] = event.site;
-    columns->op[i] = (uint8_t)event.op;
-    columns->flags[i] = (uint8_t)event.flags;
-    columns->align_log2[i] = event.align_log2;
+    event.time_ns = emit->last_ns;
+    tau_trace_columns_put(&emit->columns, emit->count++, &event);
     return emit->count < TAU_TRACE_BLOCK_EVENTS_MAX || flush(emit);
 }
 
@@ -113,7 +66,7 @@ static uint32_t thread_of(struct tau_merge_emit *emit, uint32_t number) {
 
 // ---- Objects ----
 
-static uint32_t flag_of(const struct tau_merge_emit *emit, uint64_t address) {
+static uint8_t flag_of(const struct tau_merge_emit *emit, uint64_t address) {
     if (tau_merge_objects_was_freed(&emit->objects, address)) {
         return TAU_TRACE_DOUBLE_FREE;
     }
@@ -129,11 +82,12 @@ static bool imply_free(struct tau_merge_emit *emit, uint64_t address, uint64_t t
     }
     tau_merge_objects_remove(&emit->objects, slot);
     emit->result->implied_frees++;
-    return put(emit, time_ns, (struct event){.op = TAU_TRACE_FREE, .slot = slot, .thread = thread});
+    return put(emit, time_ns,
+               (struct tau_trace_event){.op = TAU_TRACE_FREE, .slot = slot, .thread = thread});
 }
 
 static bool begin_object(struct tau_merge_emit *emit, const struct tau_merge_row *row,
-                         struct event event, uint64_t time_ns) {
+                         struct tau_trace_event event, uint64_t time_ns) {
     if (!imply_free(emit, row->address, time_ns, event.thread)) {
         return false;
     }
@@ -146,7 +100,7 @@ static bool begin_object(struct tau_merge_emit *emit, const struct tau_merge_row
 }
 
 static bool end_object(struct tau_merge_emit *emit, uint64_t address, uint32_t slot,
-                       struct event event, uint64_t time_ns) {
+                       struct tau_trace_event event, uint64_t time_ns) {
     event.op = TAU_TRACE_FREE;
     event.slot = slot;
     if (slot == TAU_MERGE_SLOT_NONE) {
@@ -161,7 +115,7 @@ static bool end_object(struct tau_merge_emit *emit, uint64_t address, uint32_t s
 // ---- Moves ----
 
 static bool move_begin(struct tau_merge_emit *emit, const struct tau_merge_row *row,
-                       struct event event, uint64_t time_ns) {
+                       struct tau_trace_event event, uint64_t time_ns) {
     const uint32_t slot = tau_merge_objects_find(&emit->objects, row->address);
     if (emit->moves_count == TAU_MERGE_MOVES_MAX) {
         return end_object(emit, row->address, slot, event, time_ns);
@@ -187,7 +141,7 @@ static bool move_take(struct tau_merge_emit *emit, uint32_t thread, struct tau_m
 }
 
 static bool move_end(struct tau_merge_emit *emit, const struct tau_merge_row *row,
-                     struct event event, uint64_t time_ns) {
+                     struct tau_trace_event event, uint64_t time_ns) {
     struct tau_merge_move move;
     event.op = TAU_TRACE_REALLOC;
     event.size_bytes = row->size_bytes;
@@ -225,7 +179,7 @@ static bool move_undo(struct tau_merge_emit *emit, const struct tau_merge_row *r
     if (!move_take(emit, thread, &move)) {
         return true;
     }
-    struct event event = {.op = TAU_TRACE_FREE, .thread = thread, .site = move.site};
+    struct tau_trace_event event = {.op = TAU_TRACE_FREE, .thread = thread, .site = move.site};
     if (row->control == TAU_RECORD_REALLOC_FREED) {
         return end_object(emit, move.address, move.slot, event, time_ns);
     }
@@ -253,7 +207,8 @@ static struct tau_merge_claim claim_take(struct tau_merge_emit *emit, size_t i) 
 // The live object's free was not recorded, and the malloc is a new object.
 static bool claim_settle(struct tau_merge_emit *emit, size_t i) {
     const struct tau_merge_claim claim = claim_take(emit, i);
-    const struct event event = {.op = TAU_TRACE_MALLOC, .thread = claim.thread, .site = claim.site};
+    const struct tau_trace_event event = {
+        .op = TAU_TRACE_MALLOC, .thread = claim.thread, .site = claim.site};
     return begin_object(emit, &claim.row, event, claim.time_ns);
 }
 
@@ -267,11 +222,11 @@ static bool claim_join(struct tau_merge_emit *emit, size_t i) {
         return fail(emit, TAU_MERGE_NO_MEMORY);
     }
     return put(emit, claim.time_ns,
-               (struct event){.op = TAU_TRACE_REALLOC,
-                              .slot = slot,
-                              .thread = claim.thread,
-                              .site = claim.site,
-                              .size_bytes = claim.row.size_bytes});
+               (struct tau_trace_event){.op = TAU_TRACE_REALLOC,
+                                        .slot = slot,
+                                        .thread = claim.thread,
+                                        .site = claim.site,
+                                        .size_bytes = claim.row.size_bytes});
 }
 
 // Decides what ROW, of thread NUMBER, decides. *JOINED: it was the second half of a realloc.
@@ -293,7 +248,7 @@ static bool claims_decide(struct tau_merge_emit *emit, const struct tau_merge_ro
 }
 
 static bool claim_begin(struct tau_merge_emit *emit, const struct tau_merge_row *row,
-                        uint32_t number, struct event event, uint64_t time_ns) {
+                        uint32_t number, struct tau_trace_event event, uint64_t time_ns) {
     if (emit->claims_count == TAU_MERGE_CLAIMS_MAX && !claim_settle(emit, 0)) {
         return false;
     }
@@ -306,7 +261,7 @@ static bool claim_begin(struct tau_merge_emit *emit, const struct tau_merge_row 
 
 bool tau_merge_emit_open(struct tau_merge_emit *emit, const char *out, const char *header_json) {
     enum tau_trace_status status = TAU_TRACE_OK;
-    const bool complete = columns_open(&emit->columns);
+    const bool complete = tau_trace_columns_open(&emit->columns, TAU_TRACE_BLOCK_EVENTS_MAX);
     emit->moves = calloc(TAU_MERGE_MOVES_MAX, sizeof(*emit->moves));
     if (!tau_merge_objects_open(&emit->objects) || !complete || emit->moves == NULL) {
         return fail(emit, TAU_MERGE_NO_MEMORY);
@@ -331,13 +286,13 @@ static uint32_t site_of(struct tau_merge_emit *emit, struct tau_merge_rows *rows
 
 bool tau_merge_emit_row(struct tau_merge_emit *emit, struct tau_merge_rows *rows,
                         uint64_t time_ns) {
-    static const enum tau_trace_op op_of[8] = {
+    static const uint8_t op_of[8] = {
         [TAU_RECORD_MALLOC] = TAU_TRACE_MALLOC,
         [TAU_RECORD_CALLOC] = TAU_TRACE_CALLOC,
         [TAU_RECORD_ALIGNED_ALLOC] = TAU_TRACE_ALIGNED_ALLOC,
     };
     const struct tau_merge_row *row = &rows->row;
-    struct event event = {.op = op_of[row->op], .thread = thread_of(emit, rows->thread)};
+    struct tau_trace_event event = {.op = op_of[row->op], .thread = thread_of(emit, rows->thread)};
     bool joined = false;
     if (!claims_decide(emit, row, rows->thread, &joined)) {
         return false;
@@ -390,7 +345,8 @@ bool tau_merge_emit_restart(struct tau_merge_emit *emit) {
         if (slot != TAU_MERGE_SLOT_NONE) {
             tau_merge_objects_remove(&emit->objects, slot);
             emit->result->implied_frees++;
-            if (!put(emit, emit->last_ns, (struct event){.op = TAU_TRACE_FREE, .slot = slot})) {
+            if (!put(emit, emit->last_ns,
+                     (struct tau_trace_event){.op = TAU_TRACE_FREE, .slot = slot})) {
                 return false;
             }
         }
@@ -421,7 +377,7 @@ enum tau_merge_status tau_merge_emit_close(struct tau_merge_emit *emit) {
             fail(emit, (enum tau_merge_status)(TAU_MERGE_TRACE_FAILED + (int)status));
         }
     }
-    columns_close(&emit->columns);
+    tau_trace_columns_close(&emit->columns);
     tau_merge_objects_close(&emit->objects);
     tau_merge_modules_close(&emit->modules);
     free(emit->moves);

@@ -6,6 +6,7 @@
 #include "tool/native/record/merge_modules.h"
 #include "tool/native/record/merge_objects.h"
 #include "tool/native/record/merge_rows.h"
+#include "tool/native/trace/columns.h"
 
 // The most realloc calls under way at once. Beyond it, the object counts as freed.
 #define TAU_MERGE_MOVES_MAX 4096u
@@ -66,7 +67,7 @@ bool tau_merge_emit_row(struct tau_merge_emit *emit, struct tau_merge_rows *rows
 bool tau_merge_emit_gap(struct tau_merge_emit *emit);
 // Frees every live object, because the machine restarted.
 bool tau_merge_emit_restart(struct tau_merge_emit *emit);
-// Writes what is left, fills the result and frees everything.
+// Writes the remaining events, fills the result and frees everything.
 enum tau_merge_status tau_merge_emit_close(struct tau_merge_emit *emit);
 
 #endif

@@ -101,13 +101,6 @@ static bool slots_grow(struct tau_merge_objects *objects) {
     return true;
 }
 
-static void live_bytes_change(struct tau_merge_objects *objects, uint64_t less, uint64_t more) {
-    objects->live_bytes += more - less;
-    if (objects->live_bytes > objects->live_bytes_peak) {
-        objects->live_bytes_peak = objects->live_bytes;
-    }
-}
-
 // ---- Public ----
 
 bool tau_merge_objects_open(struct tau_merge_objects *objects) {
@@ -145,11 +138,6 @@ bool tau_merge_objects_add(struct tau_merge_objects *objects, uint64_t address, 
         }
         *slot = objects->slots_count++;
     }
-    objects->slot_size_bytes[*slot] = 0;
-    objects->live_objects++;
-    if (objects->live_objects > objects->live_objects_peak) {
-        objects->live_objects_peak = objects->live_objects;
-    }
     return tau_merge_objects_attach(objects, *slot, address, size_bytes);
 }
 
@@ -163,7 +151,6 @@ void tau_merge_objects_detach(struct tau_merge_objects *objects, uint64_t addres
 
 bool tau_merge_objects_attach(struct tau_merge_objects *objects, uint32_t slot, uint64_t address,
                               uint64_t size_bytes) {
-    live_bytes_change(objects, objects->slot_size_bytes[slot], size_bytes);
     objects->slot_size_bytes[slot] = size_bytes;
     objects->slot_address[slot] = address;
     uint64_t *freed = &objects->recently_freed[hash_of(address) & (RECENT_PLACES - 1)];
@@ -178,8 +165,6 @@ void tau_merge_objects_remove(struct tau_merge_objects *objects, uint32_t slot) 
         map_take(objects, objects->slot_address[slot]);
     }
     objects->slot_address[slot] = 0;
-    live_bytes_change(objects, objects->slot_size_bytes[slot], 0);
-    objects->live_objects--;
     // The stack cannot overflow, because no slot is in it twice.
     objects->free_slots[objects->free_slots_count++] = slot;
 }

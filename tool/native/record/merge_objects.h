@@ -24,9 +24,6 @@ struct tau_merge_objects {
     uint32_t free_slots_count;
     // The latest frees, by a hash of the address: a second free of one of them is a double free.
     uint64_t *recently_freed;
-    // Totals.
-    uint64_t live_bytes, live_bytes_peak;
-    uint64_t live_objects, live_objects_peak;
 };
 
 // False if memory is short, as below.

@@ -115,12 +115,17 @@ enum tau_merge_rows_status tau_merge_rows_next(struct tau_merge_rows *rows) {
         }
         const unsigned int tag = *rows->at++;
         if ((tag & 7u) != TAU_RECORD_CONTROL) {
+            rows->mark = 0;
             return (tag & 7u) != TAU_RECORD_END && take_event(rows, tag) ? TAU_MERGE_ROWS_NEXT
                                                                          : TAU_MERGE_ROWS_DAMAGED;
         }
         uint64_t thread;
         if (tag >> 3 == TAU_RECORD_THREAD && take(rows, 4, &thread)) {
             rows->thread = (uint32_t)thread;
+            continue;
+        }
+        if (tag >> 3 == TAU_RECORD_FLUSHED || tag >> 3 == TAU_RECORD_PROGRAM_END) {
+            rows->mark = (uint8_t)(tag >> 3);
             continue;
         }
         rows->row.op = TAU_RECORD_CONTROL;

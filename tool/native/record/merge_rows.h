@@ -12,7 +12,7 @@
 enum tau_merge_rows_status {
     TAU_MERGE_ROWS_NEXT,     // a row was read
     TAU_MERGE_ROWS_END,      // the chunk's rows are all read
-    TAU_MERGE_ROWS_DAMAGED,  // what follows is no row
+    TAU_MERGE_ROWS_DAMAGED,  // the next bytes are not a row
 };
 
 struct tau_merge_row {
@@ -35,6 +35,7 @@ struct tau_merge_rows {
     uint64_t last_site;
     uint32_t thread;
     unsigned int address_shift;
+    uint8_t mark;  // the latest mark, enum tau_record_control; 0 if rows follow a FLUSHED, or none
     uint32_t site_index[TAU_RECORD_SITES];  // the caller's: the trace's site of each place in the
                                             // cache; 0 at first
     struct tau_merge_row row;
@@ -42,7 +43,8 @@ struct tau_merge_rows {
 
 void tau_merge_rows_open(struct tau_merge_rows *rows, const void *bytes, size_t size_bytes,
                          uint64_t ticks, uint32_t thread, unsigned int address_shift);
-// Reads the next row to rows->row. It applies changes of thread, which are not rows.
+// Reads the next row to rows->row. It applies changes of thread and marks, which are
+// not rows.
 enum tau_merge_rows_status tau_merge_rows_next(struct tau_merge_rows *rows);
 
 #endif

@@ -1,42 +1,22 @@
 // Reads a target's stream: blocks in the order they were sent, each decoded alone. Bytes between
 // valid blocks are skipped.
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/ports/record.h"
+#include "tool/native/record/mapped_file.h"
 #include "tool/native/record/merge.h"
 #include "tool/native/record/merge_emit.h"
 
 #define PAYLOAD_BYTES_MAX 32768u
-
-struct block {
-    uint32_t magic;
-    uint8_t version;
-    uint8_t address_shift;
-    uint16_t rows;
-    uint16_t payload_bytes;
-    uint8_t abi;
-    uint8_t pointer_bytes;
-    uint32_t sequence;
-    uint32_t ticks_per_second;
-    uint64_t dropped_rows;
-    uint64_t ticks;
-    uint32_t thread;
-    uint32_t crc;
-};
+#define SEARCH_BYTES (1u << 20)
 
 struct stream {
-    const uint8_t *bytes;
-    size_t size_bytes;
+    struct tau_mapped_file file;
     bool any;          // a block was read
     uint16_t machine;  // the first block's ABI and pointer bytes
     uint32_t sequence;
     uint64_t dropped_rows;  // the device's own count
-    uint64_t offset_ns;     // added to the device's time: what it had reached when it began again
+    uint64_t offset_ns;     // added to the device's time: the time of its latest restart
     struct tau_merge_emit emit;
 };
 
@@ -48,17 +28,22 @@ static uint64_t read_number(const uint8_t *at, unsigned int bytes) {
     return value;
 }
 
+// IEEE 802.3, a nibble at a time: false beginnings of blocks may make this the longest work.
 static uint32_t crc32_of(uint32_t crc, const uint8_t *bytes, size_t size_bytes) {
+    static const uint32_t table[16] = {
+        0x00000000u, 0x1db71064u, 0x3b6e20c8u, 0x26d930acu, 0x76dc4190u, 0x6b6b51f4u,
+        0x4db26158u, 0x5005713cu, 0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
+        0x9b64c2b0u, 0x86d3d2d4u, 0xa00ae278u, 0xbdbdf21cu,
+    };
     for (size_t i = 0; i < size_bytes; i++) {
         crc ^= bytes[i];
-        for (int bit = 0; bit < 8; bit++) {
-            crc = crc >> 1 ^ (0xedb88320u & (0u - (crc & 1u)));
-        }
+        crc = crc >> 4 ^ table[crc & 15u];
+        crc = crc >> 4 ^ table[crc & 15u];
     }
     return crc;
 }
 
-static void block_read(struct block *block, const uint8_t *at) {
+static void block_read(struct tau_merge_target_block *block, const uint8_t *at) {
     block->magic = (uint32_t)read_number(at, 4);
     block->version = at[4];
     block->address_shift = at[5];
@@ -76,7 +61,7 @@ static void block_read(struct block *block, const uint8_t *at) {
 
 // Whether a valid block starts AT; LEFT bytes are available. In version 1, the bytes of the machine
 // are the upper half of the payload's size, which is 0.
-static bool block_is_sound(struct block *block, const uint8_t *at, size_t left) {
+static bool block_is_sound(struct tau_merge_target_block *block, const uint8_t *at, size_t left) {
     if (left < TAU_RECORD_BLOCK_HEADER_BYTES) {
         return false;
     }
@@ -91,12 +76,13 @@ static bool block_is_sound(struct block *block, const uint8_t *at, size_t left) 
     return (crc ^ 0xffffffffu) == block->crc;
 }
 
-static bool block_follows(struct stream *stream, const struct block *block) {
+static bool block_follows(struct stream *stream, const struct tau_merge_target_block *block) {
     struct tau_merge_result *result = stream->emit.result;
     if (stream->any && block->sequence < stream->sequence) {
         result->restarts++;
         stream->offset_ns = stream->emit.last_ns;
         stream->dropped_rows = 0;
+        result->mark = 0;
         if (!tau_merge_emit_restart(&stream->emit)) {
             return false;
         }
@@ -115,7 +101,8 @@ static bool block_follows(struct stream *stream, const struct block *block) {
     return true;
 }
 
-static bool block_emit(struct stream *stream, const struct block *block, const uint8_t *payload) {
+static bool block_emit(struct stream *stream, const struct tau_merge_target_block *block,
+                       const uint8_t *payload) {
     struct tau_merge_rows rows;
     const double ns_per_tick = block->ticks_per_second == 0 ? 1.0 : 1e9 / block->ticks_per_second;
     tau_merge_rows_open(&rows, payload, block->payload_bytes, block->ticks, block->thread,
@@ -129,6 +116,9 @@ static bool block_emit(struct stream *stream, const struct block *block, const u
             return false;
         }
     }
+    if (stream->emit.result->mark != TAU_RECORD_PROGRAM_END) {
+        stream->emit.result->mark = rows.mark;
+    }
     if (status == TAU_MERGE_ROWS_DAMAGED) {
         stream->emit.result->damaged_chunks++;
         return tau_merge_emit_gap(&stream->emit);
@@ -136,17 +126,25 @@ static bool block_emit(struct stream *stream, const struct block *block, const u
     return true;
 }
 
-static enum tau_merge_status stream_merge(struct stream *stream) {
-    size_t at = 0;
-    while (at < stream->size_bytes) {
-        struct block block;
-        const uint8_t *here = stream->bytes + at;
-        if (!block_is_sound(&block, here, stream->size_bytes - at)) {
-            const uint8_t *next = memchr(here + 1, (int)(TAU_RECORD_BLOCK_MAGIC & 0xffu),
-                                         stream->size_bytes - at - 1);
-            at = next == NULL ? stream->size_bytes : (size_t)(next - stream->bytes);
-            continue;
+// Finds the first intact block from *AT on; *AT is then its place. False if there is none before
+// END.
+static bool block_find(const uint8_t *bytes, size_t *at, size_t end,
+                       struct tau_merge_target_block *block) {
+    while (*at < end) {
+        if (block_is_sound(block, bytes + *at, end - *at)) {
+            return true;
         }
+        const uint8_t *next =
+            memchr(bytes + *at + 1, (int)(TAU_RECORD_BLOCK_MAGIC & 0xffu), end - *at - 1);
+        *at = next == NULL ? end : (size_t)(next - bytes);
+    }
+    return false;
+}
+
+static enum tau_merge_status stream_merge(struct stream *stream) {
+    struct tau_merge_target_block block;
+    for (size_t at = 0; block_find(stream->file.bytes, &at, stream->file.size_bytes, &block);) {
+        const uint8_t *payload = stream->file.bytes + at + TAU_RECORD_BLOCK_HEADER_BYTES;
         if (block.version != TAU_RECORD_BLOCK_VERSION) {
             return block.version > TAU_RECORD_BLOCK_VERSION ? TAU_MERGE_NEWER_VERSION
                                                             : TAU_MERGE_OLDER_VERSION;
@@ -158,48 +156,44 @@ static enum tau_merge_status stream_merge(struct stream *stream) {
         stream->machine = machine;
         at += TAU_RECORD_BLOCK_HEADER_BYTES + block.payload_bytes;
         stream->emit.done_bytes = at;
-        if (!block_follows(stream, &block) ||
-            !block_emit(stream, &block, here + TAU_RECORD_BLOCK_HEADER_BYTES)) {
+        if (!block_follows(stream, &block) || !block_emit(stream, &block, payload)) {
             return stream->emit.status;
         }
     }
     return stream->any ? TAU_MERGE_OK : TAU_MERGE_NOT_A_RECORDING;
 }
 
-enum tau_merge_status tau_merge_target_stream(const char *stream_path, const char *out,
+enum tau_merge_status tau_merge_target_start(const char *path,
+                                             struct tau_merge_target_block *block) {
+    struct tau_mapped_file file;
+    size_t at = 0;
+    if (!tau_mapped_file_open(&file, path)) {
+        return TAU_MERGE_INPUT_FAILED;
+    }
+    const size_t end = file.size_bytes < SEARCH_BYTES ? file.size_bytes : SEARCH_BYTES;
+    const bool found = block_find(file.bytes, &at, end, block);
+    tau_mapped_file_close(&file);
+    return found ? TAU_MERGE_OK : TAU_MERGE_NOT_A_RECORDING;
+}
+
+enum tau_merge_status tau_merge_target_stream(const char *path, const char *out,
                                               const char *header_json, tau_merge_progress progress,
                                               void *context, struct tau_merge_result *result) {
     struct stream stream = {0};
-    struct stat status;
     memset(result, 0, sizeof(*result));
-    const int file = open(stream_path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || fstat(file, &status) != 0) {
-        const int cause = errno;
-        if (file >= 0) {
-            close(file);
-        }
-        errno = cause;
+    if (!tau_mapped_file_open(&stream.file, path)) {
         return TAU_MERGE_INPUT_FAILED;
     }
-    stream.size_bytes = (size_t)status.st_size;
-    void *mapped = stream.size_bytes == 0
-                       ? MAP_FAILED
-                       : mmap(NULL, stream.size_bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    close(file);
-    if (mapped == MAP_FAILED) {
-        return stream.size_bytes == 0 ? TAU_MERGE_NOT_A_RECORDING : TAU_MERGE_INPUT_FAILED;
-    }
-    stream.bytes = mapped;
     stream.emit.result = result;
     stream.emit.joins = true;
     stream.emit.progress = progress;
     stream.emit.context = context;
-    stream.emit.total_bytes = stream.size_bytes;
+    stream.emit.total_bytes = stream.file.size_bytes;
     enum tau_merge_status merged = TAU_MERGE_OK;
     if (tau_merge_emit_open(&stream.emit, out, header_json)) {
         merged = stream_merge(&stream);
     }
     const enum tau_merge_status closed = tau_merge_emit_close(&stream.emit);
-    munmap(mapped, stream.size_bytes);
+    tau_mapped_file_close(&stream.file);
     return merged != TAU_MERGE_OK ? merged : closed;
 }

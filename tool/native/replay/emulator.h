@@ -106,11 +106,11 @@ struct tau_emulator_calls {
 struct tau_emulator_result {
     struct tau_replay_result replay;
     struct tau_emulator_calls calls[TAU_EMULATOR_CATEGORIES];
-    uint64_t payload_bytes;   // moved and filled by this side
-    uint64_t is_truncated;    // stopped at the limit of instructions
-    uint64_t refusals;        // requests that were refused where replay goes on
-    uint64_t first_refusal;   // the event of the first one
-    uint64_t stack_bytes;     // the most that a call, or init, used
+    uint64_t payload_bytes;  // moved and filled by this side
+    uint64_t is_truncated;   // stopped at the limit of instructions
+    uint64_t refusals;       // requests that were refused where replay goes on
+    uint64_t first_refusal;  // the event of the first one
+    uint64_t stack_bytes;    // the most that a call, or init, used
     uint64_t init_instructions;
     uint64_t init_bytes;      // the size that a firmware makes its heap with; 0: it was not seen
     uint64_t emulator_error;  // unicorn's uc_err, 1000 + enum tau_rv32_stop, or above
@@ -126,8 +126,7 @@ TAU_TRACE_EXPORT const char *tau_emulator_run(const char *unicorn_library,
                                               struct tau_replay *replay, uint64_t heap_bytes,
                                               const uint32_t *classes, uint64_t classes_count,
                                               uint64_t instructions_max, uint32_t way,
-                                              uint32_t goes_on,
-                                              struct tau_emulator_result *result);
+                                              uint32_t goes_on, struct tau_emulator_result *result);
 TAU_TRACE_EXPORT void tau_emulator_free(struct tau_emulator_result *result);
 
 #endif

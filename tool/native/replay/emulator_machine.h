@@ -29,8 +29,8 @@ enum {
 enum step {
     STEP_INIT,
     STEP_SHARED,
-    STEP_WARM_UP,  // a firmware makes its heap at the first malloc …
-    STEP_WARMED,   // … whose object is freed before replay begins
+    STEP_WARM_UP,       // a firmware makes its heap at the first malloc …
+    STEP_WARMED,        // … whose object is freed before replay begins
     STEP_CALL,          // the operation itself
     STEP_REALLOC_NEW,   // realloc of an allocator that has none: malloc …
     STEP_REALLOC_FREE,  // … then free
@@ -56,7 +56,7 @@ struct machine {
     struct tau_emulator_result *result;
     struct tau_replay *replay;
     uc_engine *engine;
-    uint8_t *memory;  // of IMAGE_BYTES at image->address
+    uint8_t *memory;               // of IMAGE_BYTES at image->address
     struct area areas[AREAS_MAX];  // that memory first, then a firmware's
     size_t areas_count;
     uint8_t *arena;
@@ -66,7 +66,7 @@ struct machine {
     struct tau_content content;
     uint64_t heap_bytes;
     struct tau_emulator_cost cost;  // of the call under way
-    uint64_t moving_blocks;  // of the call under way, which cost nothing
+    uint64_t moving_blocks;         // of the call under way, which cost nothing
     uint64_t instructions_left;
     uint32_t heap;    // the handle
     uint32_t shared;  // 0: not a budgeted heap

@@ -25,7 +25,7 @@
     (1u << TAU_TRACE_OP_MALLOC | 1u << TAU_TRACE_OP_CALLOC | 1u << TAU_TRACE_OP_ALIGNED_ALLOC)
 // A block's operations are noise if they take more than half a bit each: one byte in 16.
 #define NOISY_SHARE 16u
-// The largest code without a flag that is no touch.
+// The largest code of an event without a flag, touches left out.
 #define PLAIN_CODE_MAX TAU_TRACE_OP_FREE
 #define FLAGS_ALL (TAU_TRACE_FLAG_UNKNOWN | TAU_TRACE_FLAG_INHERITED | TAU_TRACE_FLAG_DOUBLE_FREE)
 
@@ -346,7 +346,7 @@ static bool decode_mixed_ops(uint8_t *bytes, uint32_t count, struct op_counts *c
     return bad == 0;
 }
 
-// Flags and touches are rare in most traces, so a block without them is told by its largest byte
+// Flags and touches are rare in most traces, so a block without them is known by its largest byte
 // and takes the short way.
 static bool take_ops(struct payload_reader *reader, uint32_t count, struct op_counts *counts) {
     uint8_t *bytes = reader->coder->op_bytes;
@@ -403,8 +403,8 @@ static bool take_times(struct payload_reader *reader, uint32_t count, uint64_t s
     return !backwards && now >= start_ns;
 }
 
-// The slots of a block. TAKES holds the distances of allocations, GIVES those of frees and
-// reallocs. Returns the largest slot; TAU_TRACE_SLOT_NONE of a flagged event does not count.
+// The slots of a block. TAKES has the distances of allocations, GIVES the others. Returns the
+// largest slot; TAU_TRACE_SLOT_NONE of a flagged event does not count.
 static uint32_t unpack_slots(uint32_t *stack, const uint8_t *ops, uint32_t count,
                              const uint32_t *takes, const uint32_t *gives, uint32_t *slot_out) {
     uint32_t depth = 0, next = 0, before = 0, max = 0;

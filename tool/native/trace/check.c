@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/native/trace/chunk.h"
+#include "tool/native/trace/columns.h"
 #include "tool/native/trace/totals.h"
 
 struct tau_trace_checker {
@@ -11,27 +13,19 @@ struct tau_trace_checker {
     struct tau_trace_ledger *ledger;
     bool lost;  // an event is missing: the ledger stands still
     uint64_t bad_event;
-    uint64_t time_ns[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint64_t size_bytes[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint32_t slot[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint32_t thread[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint32_t site[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint8_t op[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint8_t flags[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint8_t align_log2[TAU_TRACE_BLOCK_EVENTS_MAX];
+    struct tau_trace_columns columns;
 };
 
 struct tau_trace_checker *tau_trace_checker_open(struct tau_trace_reader *reader) {
-    struct tau_trace_checker *checker = malloc(sizeof *checker);
+    struct tau_trace_checker *checker = calloc(1, sizeof *checker);
     if (checker == NULL) {
         return NULL;
     }
     checker->reader = reader;
-    checker->lost = false;
-    checker->bad_event = 0;
     checker->ledger = tau_trace_ledger_open();
-    if (checker->ledger == NULL) {
-        free(checker);
+    if (!tau_trace_columns_open(&checker->columns, TAU_TRACE_BLOCK_EVENTS_MAX) ||
+        checker->ledger == NULL) {
+        tau_trace_checker_close(checker);
         return NULL;
     }
     return checker;
@@ -40,23 +34,15 @@ struct tau_trace_checker *tau_trace_checker_open(struct tau_trace_reader *reader
 void tau_trace_checker_close(struct tau_trace_checker *checker) {
     if (checker != NULL) {
         tau_trace_ledger_close(checker->ledger);
+        tau_trace_columns_close(&checker->columns);
         free(checker);
     }
 }
 
 enum tau_trace_status tau_trace_checker_block(struct tau_trace_checker *checker, uint64_t index) {
-    struct tau_trace_columns columns = {
-        .time_ns = checker->time_ns,
-        .size_bytes = checker->size_bytes,
-        .slot = checker->slot,
-        .thread = checker->thread,
-        .site = checker->site,
-        .op = checker->op,
-        .flags = checker->flags,
-        .align_log2 = checker->align_log2,
-    };
     size_t count = 0;
-    enum tau_trace_status status = tau_trace_reader_block(checker->reader, index, &columns, &count);
+    enum tau_trace_status status =
+        tau_trace_reader_block(checker->reader, index, &checker->columns, &count);
     if (status != TAU_TRACE_OK) {
         checker->lost = true;
         return status;
@@ -65,7 +51,7 @@ enum tau_trace_status tau_trace_checker_block(struct tau_trace_checker *checker,
         return TAU_TRACE_OK;
     }
     uint64_t sites = tau_trace_reader_totals(checker->reader)->sites;
-    (void)tau_trace_ledger_take(checker->ledger, &columns, count, sites, &status);
+    (void)tau_trace_ledger_take(checker->ledger, &checker->columns, count, sites, &status);
     if (status == TAU_TRACE_BAD_EVENT) {
         checker->lost = true;
         checker->bad_event = tau_trace_ledger_totals(checker->ledger)->events;
@@ -94,35 +80,10 @@ static bool sizes_same(const struct tau_trace_checker *checker) {
 const char *tau_trace_checker_totals(const struct tau_trace_checker *checker) {
     const struct tau_trace_totals *said = tau_trace_reader_totals(checker->reader);
     const struct tau_trace_totals *found = tau_trace_ledger_totals(checker->ledger);
-    const struct {
-        const char *name;
-        uint64_t said, found;
-    } pairs[] = {
-        {"events", said->events, found->events},
-        {"events of malloc", said->events_of_op[0], found->events_of_op[0]},
-        {"events of calloc", said->events_of_op[1], found->events_of_op[1]},
-        {"events of realloc", said->events_of_op[2], found->events_of_op[2]},
-        {"events of aligned_alloc", said->events_of_op[3], found->events_of_op[3]},
-        {"events of free", said->events_of_op[4], found->events_of_op[4]},
-        {"events of touch", said->events_of_op[5], found->events_of_op[5]},
-        {"touched_granules", said->touched_granules, found->touched_granules},
-        {"peak_live_bytes", said->peak_live_bytes, found->peak_live_bytes},
-        {"peak_live_objects", said->peak_live_objects, found->peak_live_objects},
-        {"slots_count_max", said->slots_count_max, found->slots_count_max},
-        {"duration_ns", said->duration_ns, found->duration_ns},
-        {"threads", said->threads, found->threads},
-        {"unknown_count", said->unknown_count, found->unknown_count},
-        {"unknown_first_event", said->unknown_first_event, found->unknown_first_event},
-        {"inherited_count", said->inherited_count, found->inherited_count},
-        {"double_free_count", said->double_free_count, found->double_free_count},
-        {"double_free_first_event", said->double_free_first_event, found->double_free_first_event},
-        {"end_live_objects", said->end_live_objects, found->end_live_objects},
-        {"end_live_bytes", said->end_live_bytes, found->end_live_bytes},
-        {"sizes_rounded_count", said->sizes_rounded_count, found->sizes_rounded_count},
-    };
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        if (pairs[i].said != pairs[i].found) {
-            return pairs[i].name;
+    for (unsigned i = 0; i < TAU_TRACE_STORED_TOTALS; i++) {
+        if (tau_trace_stored_totals[i].follows_from_events &&
+            tau_trace_stored_total(said, i) != tau_trace_stored_total(found, i)) {
+            return tau_trace_stored_totals[i].name;
         }
     }
     return sizes_same(checker) ? NULL : "sizes";

@@ -45,50 +45,51 @@ uint64_t tau_trace_trailer_checksum(const uint8_t *trailer) {
     return tau_trace_hash(trailer, 8, 0);
 }
 
-// The stored totals in order; the compiler turns the loop over it into plain moves.
-static void list_totals(struct tau_trace_totals *totals, uint64_t *words[TAU_TRACE_STORED_TOTALS]) {
-    uint64_t *all[TAU_TRACE_STORED_TOTALS] = {
-        &totals->events,
-        &totals->events_of_op[0],
-        &totals->events_of_op[1],
-        &totals->events_of_op[2],
-        &totals->events_of_op[3],
-        &totals->events_of_op[4],
-        &totals->blocks,
-        &totals->peak_live_bytes,
-        &totals->peak_live_objects,
-        &totals->slots_count_max,
-        &totals->duration_ns,
-        &totals->threads,
-        &totals->unknown_count,
-        &totals->unknown_first_event,
-        &totals->inherited_count,
-        &totals->double_free_count,
-        &totals->double_free_first_event,
-        &totals->end_live_objects,
-        &totals->end_live_bytes,
-        &totals->sizes_rounded_count,
-        &totals->sites,
-        &totals->events_of_op[TAU_TRACE_OP_TOUCH],
-        &totals->touched_granules,
-    };
-    memcpy(words, all, sizeof all);
+#define TOTAL(name, field)                                                                         \
+    { name, offsetof(struct tau_trace_totals, field), true }
+#define COUNTED_BY_CHUNKS(name)                                                                    \
+    { #name, offsetof(struct tau_trace_totals, name), false }
+const struct tau_trace_stored_total tau_trace_stored_totals[TAU_TRACE_STORED_TOTALS] = {
+    TOTAL("events", events),
+    TOTAL("events of malloc", events_of_op[0]),
+    TOTAL("events of calloc", events_of_op[1]),
+    TOTAL("events of realloc", events_of_op[2]),
+    TOTAL("events of aligned_alloc", events_of_op[3]),
+    TOTAL("events of free", events_of_op[4]),
+    COUNTED_BY_CHUNKS(blocks),
+    TOTAL("peak_live_bytes", peak_live_bytes),
+    TOTAL("peak_live_objects", peak_live_objects),
+    TOTAL("slots_count_max", slots_count_max),
+    TOTAL("duration_ns", duration_ns),
+    TOTAL("threads", threads),
+    TOTAL("unknown_count", unknown_count),
+    TOTAL("unknown_first_event", unknown_first_event),
+    TOTAL("inherited_count", inherited_count),
+    TOTAL("double_free_count", double_free_count),
+    TOTAL("double_free_first_event", double_free_first_event),
+    TOTAL("end_live_objects", end_live_objects),
+    TOTAL("end_live_bytes", end_live_bytes),
+    TOTAL("sizes_rounded_count", sizes_rounded_count),
+    COUNTED_BY_CHUNKS(sites),
+    TOTAL("events of touch", events_of_op[TAU_TRACE_OP_TOUCH]),
+    TOTAL("touched_granules", touched_granules),
+};
+
+uint64_t tau_trace_stored_total(const struct tau_trace_totals *totals, unsigned index) {
+    uint64_t word;
+    memcpy(&word, (const uint8_t *)totals + tau_trace_stored_totals[index].offset, sizeof word);
+    return word;
 }
 
 void tau_trace_totals_store(const struct tau_trace_totals *totals, uint8_t *to) {
-    struct tau_trace_totals copy = *totals;
-    uint64_t *words[TAU_TRACE_STORED_TOTALS];
-    list_totals(&copy, words);
     for (unsigned i = 0; i < TAU_TRACE_STORED_TOTALS; i++) {
-        tau_trace_store64(to + 8 * i, *words[i]);
+        tau_trace_store64(to + 8 * i, tau_trace_stored_total(totals, i));
     }
 }
 
 void tau_trace_totals_load(struct tau_trace_totals *totals, const uint8_t *from) {
-    uint64_t *words[TAU_TRACE_STORED_TOTALS];
     memset(totals, 0, sizeof *totals);
-    list_totals(totals, words);
     for (unsigned i = 0; i < TAU_TRACE_STORED_TOTALS; i++) {
-        *words[i] = tau_trace_load64(from + 8 * i);
+        memcpy((uint8_t *)totals + tau_trace_stored_totals[i].offset, from + 8 * i, 8);
     }
 }

@@ -33,13 +33,22 @@ struct tau_trace_place {
 void tau_trace_chunk_seal(const struct tau_trace_chunk *chunk, uint8_t *bytes);
 // Reads a chunk's header; false iff the magic is missing. The checksum is not looked at.
 bool tau_trace_chunk_header(const uint8_t *bytes, struct tau_trace_chunk *chunk);
-// Whether header and payload are what was sealed.
+// Whether header and payload have not changed since they were sealed.
 bool tau_trace_chunk_intact(const uint8_t *bytes, uint32_t payload_bytes);
 
 // The checksum of the file header and of the trailer.
 uint64_t tau_trace_header_checksum(const uint8_t *fixed, const uint8_t *json, size_t json_bytes);
 uint64_t tau_trace_trailer_checksum(const uint8_t *trailer);
 
+// The totals of the footer, in the order of SPEC.
+struct tau_trace_stored_total {
+    const char *name;
+    size_t offset;             // in struct tau_trace_totals
+    bool follows_from_events;  // else it counts chunks, or sites
+};
+
+extern const struct tau_trace_stored_total tau_trace_stored_totals[TAU_TRACE_STORED_TOTALS];
+uint64_t tau_trace_stored_total(const struct tau_trace_totals *totals, unsigned index);
 // Totals to the footer's words, and back.
 void tau_trace_totals_store(const struct tau_trace_totals *totals, uint8_t *to);
 void tau_trace_totals_load(struct tau_trace_totals *totals, const uint8_t *from);

@@ -1,8 +1,8 @@
 // Finds the blocks of a trace, from the footer or, if a crash or damage left none, by a scan.
 #include <stdlib.h>
-#include <zstd.h>
 
 #include "tool/native/trace/bytes.h"
+#include "tool/native/trace/columns.h"
 #include "tool/native/trace/reader.h"
 #include "tool/native/trace/totals.h"
 
@@ -125,15 +125,9 @@ static enum tau_trace_status load_sizes(struct tau_trace_reader *reader, const u
         free(unpacked);
         return TAU_TRACE_NO_MEMORY;
     }
-    const uint8_t *at = from;
-    bool good = true;
-    if (stored != raw) {
-        size_t got =
-            ZSTD_decompressDCtx(reader->coder.packer.decompressor, unpacked, raw, from, stored);
-        good = !ZSTD_isError(got) && got == raw;
-        at = unpacked;
-    }
-    const uint8_t *end = at + raw;
+    const uint8_t *at = tau_trace_unpack_bytes(&reader->coder.packer, from, stored, unpacked, raw);
+    bool good = at != NULL;
+    const uint8_t *end = good ? at + raw : NULL;
     uint64_t before = 0;
     for (uint64_t i = 0; good && i < count; i++) {
         struct tau_trace_size *size = &reader->sizes[i];
@@ -217,27 +211,6 @@ enum tau_trace_status tau_trace_index_load(struct tau_trace_reader *reader) {
 
 // ---- recovery -------------------------------------------------------------------------
 
-// One block's columns for the scan, in one allocation.
-static bool scan_columns_open(struct tau_trace_columns *columns, uint8_t **memory) {
-    const size_t events = TAU_TRACE_BLOCK_EVENTS_MAX;
-    uint8_t *at = malloc(events * 31);
-    *memory = at;
-    if (at == NULL) {
-        return false;
-    }
-    *columns = (struct tau_trace_columns){
-        .time_ns = (uint64_t *)(void *)at,
-        .size_bytes = (uint64_t *)(void *)(at + events * 8),
-        .slot = (uint32_t *)(void *)(at + events * 16),
-        .thread = (uint32_t *)(void *)(at + events * 20),
-        .site = (uint32_t *)(void *)(at + events * 24),
-        .op = at + events * 28,
-        .flags = at + events * 29,
-        .align_log2 = at + events * 30,
-    };
-    return true;
-}
-
 // Passes the events of the chunk in reader->chunk to the ledger.
 static enum tau_trace_status scan_block(struct tau_trace_reader *reader,
                                         const struct tau_trace_chunk *chunk,
@@ -287,11 +260,11 @@ static enum tau_trace_status scan(struct tau_trace_reader *reader,
 
 enum tau_trace_status tau_trace_index_recover(struct tau_trace_reader *reader) {
     struct tau_trace_columns columns;
-    uint8_t *memory = NULL;
     struct tau_trace_ledger *ledger = tau_trace_ledger_open();
     enum tau_trace_status status = TAU_TRACE_NO_MEMORY;
     forget(reader);
-    if (ledger != NULL && scan_columns_open(&columns, &memory)) {
+    const bool has_columns = tau_trace_columns_open(&columns, TAU_TRACE_BLOCK_EVENTS_MAX);
+    if (ledger != NULL && has_columns) {
         uint64_t end = 0;
         bool footer = false;
         status = scan(reader, &columns, ledger, &end, &footer);
@@ -307,7 +280,7 @@ enum tau_trace_status tau_trace_index_recover(struct tau_trace_reader *reader) {
             status = TAU_TRACE_NO_MEMORY;
         }
     }
-    free(memory);
+    tau_trace_columns_close(&columns);
     tau_trace_ledger_close(ledger);
     return status;
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "tool/native/trace/bytes.h"
 
@@ -273,14 +272,13 @@ static enum tau_trace_status load_site_chunk(struct tau_trace_reader *reader, si
     if (reader->site_bytes == NULL || reader->site_starts == NULL) {
         return TAU_TRACE_NO_MEMORY;
     }
-    if (raw == chunk.payload_bytes - 4) {
-        memcpy(reader->site_bytes, payload + 4, raw);
-    } else {
-        size_t got = ZSTD_decompressDCtx(reader->coder.packer.decompressor, reader->site_bytes, raw,
-                                         payload + 4, chunk.payload_bytes - 4);
-        if (ZSTD_isError(got) || got != raw) {
-            return TAU_TRACE_CORRUPT;
-        }
+    const uint8_t *names = tau_trace_unpack_bytes(&reader->coder.packer, payload + 4,
+                                                  chunk.payload_bytes - 4, reader->site_bytes, raw);
+    if (names == NULL) {
+        return TAU_TRACE_CORRUPT;
+    }
+    if (names != reader->site_bytes) {
+        memcpy(reader->site_bytes, names, raw);
     }
     const uint8_t *at = reader->site_bytes, *end = at + raw;
     for (uint32_t i = 0; i < chunk.count; i++) {

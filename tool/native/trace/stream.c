@@ -149,7 +149,7 @@ static uint32_t pack_bytes(struct tau_trace_packer *packer, const uint8_t *raw, 
     return (uint32_t)packed;
 }
 
-// Packs one plane, of which NEEDED bits of 8 matter; *BITS tells how many it got.
+// Packs one plane, of which NEEDED bits of 8 matter; *BITS is the number that it got.
 static uint32_t pack_plane(struct tau_trace_packer *packer, uint8_t *untried, const uint8_t *plane,
                            uint32_t count, unsigned needed, unsigned *bits, uint8_t *out) {
     uint32_t plain = plain_bytes(count, needed);
@@ -180,7 +180,7 @@ TAU_TRACE_VECTOR static void split_plane(uint8_t *plane, const uint32_t *values,
     }
 }
 
-// Writes (distance to the exception before, what is above the planes) for each value that does not
+// Writes (distance to the exception before, the bits above the planes) for each value that does not
 // fit; returns the bytes.
 static uint32_t list_exceptions(uint8_t *out, const uint32_t *values, uint32_t count,
                                 unsigned width, const struct tau_trace_wide *wide,
@@ -282,10 +282,8 @@ bool tau_trace_stream_size(const uint8_t *entry, uint32_t count, size_t *bytes) 
     return true;
 }
 
-// Unpacks STORED bytes to exactly RAW bytes at TO and returns TO, or the stored bytes themselves if
-// they were only copied.
-static const uint8_t *unpack_bytes(struct tau_trace_packer *packer, const uint8_t *from,
-                                   uint32_t stored, uint8_t *to, uint32_t raw) {
+const uint8_t *tau_trace_unpack_bytes(const struct tau_trace_packer *packer, const uint8_t *from,
+                                      uint32_t stored, uint8_t *to, uint32_t raw) {
     if (stored == raw) {
         return from;
     }
@@ -312,7 +310,7 @@ TAU_TRACE_VECTOR static void unpack_bits(const uint8_t *packed, uint32_t count, 
 static const uint8_t *unpack_plane(struct tau_trace_packer *packer, const uint8_t *from,
                                    uint32_t stored, unsigned bits, uint8_t *to, uint32_t count) {
     if (bits == 8) {
-        return unpack_bytes(packer, from, stored, to, count);
+        return tau_trace_unpack_bytes(packer, from, stored, to, count);
     }
     unpack_bits(from, count, bits, to);
     return to;
@@ -402,7 +400,8 @@ bool tau_trace_stream_unpack(struct tau_trace_packer *packer, const uint8_t *ent
     if (exceptions == 0) {
         return raw == 0;
     }
-    const uint8_t *list = unpack_bytes(packer, from, stored_exceptions, packer->exceptions, raw);
+    const uint8_t *list =
+        tau_trace_unpack_bytes(packer, from, stored_exceptions, packer->exceptions, raw);
     return list != NULL &&
            apply_exceptions(list, raw, exceptions, width, values, count, wide, wide_count);
 }

@@ -46,6 +46,11 @@ struct tau_trace_packer {
 bool tau_trace_packer_open(struct tau_trace_packer *packer, bool for_writing);
 void tau_trace_packer_close(struct tau_trace_packer *packer);
 
+// Unpacks STORED bytes to exactly RAW bytes at TO and returns TO, or FROM itself if the bytes were
+// only copied (STORED equals RAW). NULL if they are damaged.
+const uint8_t *tau_trace_unpack_bytes(const struct tau_trace_packer *packer, const uint8_t *from,
+                                      uint32_t stored, uint8_t *to, uint32_t raw);
+
 // Packs COUNT values of stream STREAM (low halves, and WIDE_COUNT high parts) to OUT, which has
 // room for TAU_TRACE_STREAM_BYTES_MAX, and describes them in ENTRY (TAU_TRACE_STREAM_ENTRY_BYTES).
 // VALUES is overwritten. Returns the bytes written.

@@ -394,7 +394,7 @@ static size_t take_common(struct tau_trace_ledger *ledger, const struct tau_trac
             break;
         }
         uint32_t old_line = line_of_slot[slot];
-        // A free's size is below 1, another's below DIRECT_SIZES; so is the line of what is freed.
+        // A free's size is below 1, another's below DIRECT_SIZES; so is the freed object's line.
         uint64_t freed_bytes = old_line & free_mask;
         if ((op == TAU_TRACE_OP_REALLOC) |
             (size_bytes >= DIRECT_SIZES - (free_mask & (DIRECT_SIZES - 1))) |

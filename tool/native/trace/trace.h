@@ -41,7 +41,7 @@ enum tau_trace_status {
     TAU_TRACE_CORRUPT,        // a checksum or a bound does not hold
     TAU_TRACE_NO_MEMORY,
     TAU_TRACE_DISK_FULL,
-    TAU_TRACE_BAD_EVENT,  // the caller's event breaks a rule of SPEC
+    TAU_TRACE_BAD_EVENT,      // the caller's event breaks a rule of SPEC
     TAU_TRACE_OLDER_VERSION,  // written before the header named an ABI
 };
 

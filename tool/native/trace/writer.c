@@ -18,6 +18,7 @@
 #include "tool/native/trace/block.h"
 #include "tool/native/trace/bytes.h"
 #include "tool/native/trace/chunk.h"
+#include "tool/native/trace/columns.h"
 #include "tool/native/trace/sites.h"
 #include "tool/native/trace/totals.h"
 #include "tool/native/trace/trace.h"
@@ -87,7 +88,7 @@ static enum tau_trace_status write_chunk(struct tau_trace_writer *writer,
     return status;
 }
 
-// Packs RAW bytes behind the word that tells how many they are; returns the bytes at TO, which has
+// Packs RAW bytes behind a word with their number; returns the bytes at TO, which has
 // room for 4 + RAW.
 static size_t pack_table(struct tau_trace_writer *writer, const uint8_t *raw, size_t count,
                          uint8_t *to) {
@@ -167,37 +168,10 @@ static enum tau_trace_status flush_block(struct tau_trace_writer *writer) {
 
 // ---- opening and closing --------------------------------------------------------------
 
-static bool block_open(struct tau_trace_columns *block) {
-    *block = (struct tau_trace_columns){
-        .time_ns = malloc(TAU_TRACE_BLOCK_EVENTS_MAX * sizeof *block->time_ns),
-        .size_bytes = malloc(TAU_TRACE_BLOCK_EVENTS_MAX * sizeof *block->size_bytes),
-        .slot = malloc(TAU_TRACE_BLOCK_EVENTS_MAX * sizeof *block->slot),
-        .thread = malloc(TAU_TRACE_BLOCK_EVENTS_MAX * sizeof *block->thread),
-        .site = malloc(TAU_TRACE_BLOCK_EVENTS_MAX * sizeof *block->site),
-        .op = malloc(TAU_TRACE_BLOCK_EVENTS_MAX),
-        .flags = malloc(TAU_TRACE_BLOCK_EVENTS_MAX),
-        .align_log2 = malloc(TAU_TRACE_BLOCK_EVENTS_MAX),
-    };
-    return block->time_ns != NULL && block->size_bytes != NULL && block->slot != NULL &&
-           block->thread != NULL && block->site != NULL && block->op != NULL &&
-           block->flags != NULL && block->align_log2 != NULL;
-}
-
-static void block_close(struct tau_trace_columns *block) {
-    free(block->time_ns);
-    free(block->size_bytes);
-    free(block->slot);
-    free(block->thread);
-    free(block->site);
-    free(block->op);
-    free(block->flags);
-    free(block->align_log2);
-}
-
 static void release(struct tau_trace_writer *writer) {
     tau_trace_ledger_close(writer->ledger);
     tau_trace_block_coder_close(&writer->coder);
-    block_close(&writer->block);
+    tau_trace_columns_close(&writer->block);
     tau_trace_sites_close(&writer->sites);
     free(writer->index);
     free(writer->chunk);
@@ -237,8 +211,8 @@ struct tau_trace_writer *tau_trace_writer_open(const char *path, const char *hea
     writer->ledger = tau_trace_ledger_open();
     writer->chunk = malloc(TAU_TRACE_CHUNK_HEADER_BYTES + TAU_TRACE_BLOCK_BYTES_MAX);
     bool complete = tau_trace_block_coder_open(&writer->coder, true);
-    complete =
-        block_open(&writer->block) && complete && writer->ledger != NULL && writer->chunk != NULL;
+    complete = tau_trace_columns_open(&writer->block, TAU_TRACE_BLOCK_EVENTS_MAX) && complete &&
+               writer->ledger != NULL && writer->chunk != NULL;
     if (!complete) {
         *status = TAU_TRACE_NO_MEMORY;
         release(writer);
@@ -291,9 +265,8 @@ static enum tau_trace_status write_footer(struct tau_trace_writer *writer) {
     size_t sizes_bytes_max = sizes_count * 3 * TAU_TRACE_VARINT_BYTES_MAX;
     uint8_t *raw = malloc(sizes_bytes_max + 1);
     size_t index_bytes = writer->index_count * TAU_TRACE_INDEX_ENTRY_BYTES;
-    uint8_t *footer = malloc(TAU_TRACE_CHUNK_HEADER_BYTES +
-                             TAU_TRACE_FOOTER_FIXED_BYTES + index_bytes +
-                             sizes_bytes_max + TAU_TRACE_TRAILER_BYTES);
+    uint8_t *footer = malloc(TAU_TRACE_CHUNK_HEADER_BYTES + TAU_TRACE_FOOTER_FIXED_BYTES +
+                             index_bytes + sizes_bytes_max + TAU_TRACE_TRAILER_BYTES);
     enum tau_trace_status status = TAU_TRACE_NO_MEMORY;
     if (sizes != NULL && raw != NULL && footer != NULL) {
         struct tau_trace_totals *totals = tau_trace_ledger_totals(writer->ledger);
@@ -358,24 +331,10 @@ uint32_t tau_trace_writer_site(struct tau_trace_writer *writer, const char *modu
     return tau_trace_sites_index(&writer->sites, module, offset);
 }
 
-static struct tau_trace_columns columns_from(const struct tau_trace_columns *columns, size_t from) {
-    struct tau_trace_columns rest = {
-        .time_ns = columns->time_ns + from,
-        .size_bytes = columns->size_bytes + from,
-        .slot = columns->slot + from,
-        .thread = columns->thread + from,
-        .site = columns->site == NULL ? NULL : columns->site + from,
-        .op = columns->op + from,
-        .flags = columns->flags + from,
-        .align_log2 = columns->align_log2 == NULL ? NULL : columns->align_log2 + from,
-    };
-    return rest;
-}
-
 // Copies COUNT events behind those that wait in the block.
 static void block_add(struct tau_trace_writer *writer, const struct tau_trace_columns *from,
                       size_t count) {
-    struct tau_trace_columns to = columns_from(&writer->block, writer->block_count);
+    struct tau_trace_columns to = tau_trace_columns_from(&writer->block, writer->block_count);
     memcpy(to.time_ns, from->time_ns, count * sizeof *to.time_ns);
     memcpy(to.size_bytes, from->size_bytes, count * sizeof *to.size_bytes);
     memcpy(to.slot, from->slot, count * sizeof *to.slot);
@@ -400,7 +359,7 @@ enum tau_trace_status tau_trace_writer_append(struct tau_trace_writer *writer,
                                               size_t count) {
     size_t done = 0;
     while (done < count && writer->failed == TAU_TRACE_OK) {
-        struct tau_trace_columns rest = columns_from(columns, done);
+        struct tau_trace_columns rest = tau_trace_columns_from(columns, done);
         size_t room = TAU_TRACE_BLOCK_EVENTS_MAX - writer->block_count;
         size_t part = count - done < room ? count - done : room;
         enum tau_trace_status rule;

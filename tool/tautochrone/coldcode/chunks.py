@@ -1,7 +1,5 @@
 """The chunks of a code recording: written one by one, read all at once."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterator
@@ -81,7 +79,7 @@ def read_chunks(data: bytes) -> Iterator[Chunk]:
 
 def _check_file_header(data: bytes) -> None:
     if data[:8] != form.MAGIC.encode():
-        raise DamagedError("byte 0", "this is no code recording", "check the path")
+        raise DamagedError("byte 0", "this is not a code recording", "check the path")
     if len(data) < FILE_HEADER.size:
         raise DamagedError("header", "the file ends within the header", RECORD_AGAIN)
     _, version, checksum = FILE_HEADER.unpack_from(data)

@@ -1,7 +1,5 @@
 """Where control goes after an instruction of RISC-V, 64 bit, compressed or not."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 JAL, JALR, BRANCH, AUIPC, SYSTEM = 0x6F, 0x67, 0x63, 0x17, 0x73
@@ -18,8 +16,8 @@ BRANCH_BITS = ((2, 5), (3, 1), (4, 2), (5, 6), (6, 7), (10, 3), (11, 4), (12, 8)
 class Instruction:
     """Control flow of one instruction at `address`.
 
-    `targets` are where it goes on, `calls` what it calls. `through` is the register with which it
-    jumps or calls somewhere else, and `offset` what is added; `links` if it is a call. `sets` is a
+    `targets` are where it goes on, `calls` is the callee. `through` is the register of an indirect
+    jump or call, and `offset` is added to it; `links` if it is a call. `sets` is a
     register, and the address that auipc puts there. `is_trap`: it is ebreak.
     """
 

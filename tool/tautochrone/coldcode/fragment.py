@@ -15,8 +15,6 @@ pattern once more. `*mm/slub.o` would match every path with this end: kernel/sig
 arch/riscv/kernel/signal.o have functions of the same name.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence
@@ -40,7 +38,7 @@ PIECE_LINE = re.compile(
 )
 MEMBER = re.compile(r"(.+)\((.+)\)")
 PLAN_AGAIN = "plan again with `tau coldcode plan`"
-BESIDE_PLAN = "name the .lds file beside the plan"
+BESIDE_PLAN = "name the .lds file next to the plan"
 Page = tuple[Piece, ...]
 
 
@@ -75,7 +73,7 @@ def read_fragment(path: Path) -> Fragment:
     head, _, body = data.decode("utf-8", "replace").partition("\n")
     said = HEAD_LINE.fullmatch(head)
     if said is None:
-        raise TauError(f"{path} is no placement of cold code", BESIDE_PLAN)
+        raise TauError(f"{path} is not a placement of cold code", BESIDE_PLAN)
     if _sha256_of(body) != said[1]:
         raise TauError(f"{path} was cut short or changed since it was written", PLAN_AGAIN)
     pages: list[list[Piece]] = []

@@ -3,8 +3,6 @@
 A function is known by its number, its place in the order of addresses.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +15,7 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Functions:
-    """Functions by rising address; none overlap. Code before a section's first symbol has no name.
-    """
+    """Functions by rising address; none overlap. Code before the first symbol has no name."""
 
     starts: np.ndarray
     sizes_bytes: np.ndarray

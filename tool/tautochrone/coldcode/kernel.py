@@ -1,7 +1,5 @@
 """A kernel's executable: its functions, its code, and the hash that tells it from another one."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import struct
@@ -35,6 +33,14 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a symbol is, and its bytes."""
+
+    address: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class Symbol:
     """A symbol that begins a function. `rank` orders the names of one address: lowest is taken."""
 
@@ -45,12 +51,16 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel. `code_sha256` covers every section of code and the functions [CODE-5]."""
+    """A kernel. `code_sha256` covers every section of code and the functions [CODE-5].
+
+    `symbols` are the addresses of functions by name, `places` all symbols, data too.
+    """
 
     path: Path
     functions: Functions
     sections: tuple[Section, ...]
     symbols: dict[str, int]
+    places: dict[str, Place]
     code_sha256: str
     build_id: str
 
@@ -61,10 +71,10 @@ class Kernel:
         return self.symbols[name]
 
     def near(self, name: str) -> str:
-        """The next step after a name that the kernel does not have."""
+        """The next step for a name that the kernel does not have."""
         found = difflib.get_close_matches(name, self.symbols, NEAR_MAX)
         step = f"correct {name}: `nm {self.path}` lists all functions"
-        return f"{step}, near it is {', '.join(found)}" if found else step
+        return f"{step}; similar names: {', '.join(found)}" if found else step
 
     def code_at(self, address: int, size_bytes: int) -> bytes:
         """The code there; empty if it is not in one section."""
@@ -76,11 +86,13 @@ class Kernel:
 
 
 def read_kernel(path: Path) -> Kernel:
-    """Read an ELF file. Raises TauError if it is none, or has no code or no symbols."""
+    """Read an ELF file. Raises TauError if it is not one, or has no code or no symbols."""
     input_file.check(path, "kernel")
     with elf_file.opened(path, RELINK) as elf:
         sections = _sections_of(elf)
-        found = _symbols_of(elf, sections)
+        table = elf.get_section_by_name(".symtab")
+        rows = list(table.iter_symbols()) if hasattr(table, "iter_symbols") else []
+        found = _function_symbols(rows, sections)
         build_id = _build_id_of(elf)
     if not sections or not found:
         raise TauError(f"{path} has no {'symbols' if sections else 'code'}", RELINK)
@@ -91,7 +103,8 @@ def read_kernel(path: Path) -> Kernel:
     for section in sections:
         digest.update(struct.pack("<QQ", section.start, len(section.content)) + section.content)
     symbols = {symbol.name: symbol.address for symbol in reversed(found)}
-    return Kernel(path, functions, sections, symbols, digest.hexdigest(), build_id)
+    places = {row.name: Place(row["st_value"], row["st_size"]) for row in rows}
+    return Kernel(path, functions, sections, symbols, places, digest.hexdigest(), build_id)
 
 
 def _sections_of(elf: Any) -> tuple[Section, ...]:
@@ -111,11 +124,10 @@ def _sections_of(elf: Any) -> tuple[Section, ...]:
     return tuple(found)
 
 
-def _symbols_of(elf: Any, sections: tuple[Section, ...]) -> list[Symbol]:
+def _function_symbols(rows: list[Any], sections: tuple[Section, ...]) -> list[Symbol]:
     """Where functions begin: symbols of functions, and sized ones of assembly, in code."""
-    table = elf.get_section_by_name(".symtab")
     found = []
-    for symbol in table.iter_symbols() if hasattr(table, "iter_symbols") else ():
+    for symbol in rows:
         kind, address = symbol["st_info"]["type"], symbol["st_value"]
         is_start = kind == "STT_FUNC" or (kind == "STT_NOTYPE" and symbol["st_size"] > 0)
         if not is_start or not any(one.start <= address < one.end for one in sections):

@@ -6,8 +6,6 @@ swappable = [piece for piece in pieces if piece.is_swappable]
 A piece is what the linker can place: a section of an object file. Only code counts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -58,17 +56,17 @@ class Piece:
 
 
 def read_link_map(path: Path) -> tuple[Piece, ...]:
-    """The pieces of code by address. Raises TauError if it is no map of a kernel."""
+    """The pieces of code by address. Raises TauError if it is not a kernel's map."""
     lines = input_file.read(path, "link map", FILE_BYTES_MAX).decode("utf-8", "replace").split("\n")
     pieces = sorted(_pieces_of(lines))
     if not pieces:
-        raise TauError(f"{path} is no link map of GNU ld, or has no code", STEP)
+        raise TauError(f"{path} is not a link map of GNU ld, or has no code", STEP)
     if not any(line.startswith(ENDING) for line in lines):
-        raise TauError(f"{path} is no whole link map: it ends before {ENDING}…)", STEP)
+        raise TauError(f"{path} is not a whole link map: it ends before {ENDING}…)", STEP)
     for before, after in zip(pieces, pieces[1:], strict=False):
         if before.address + before.size_bytes > after.address:
             cause = f"{before.section} and {after.section} overlap"
-            raise TauError(f"{path} is no sound link map: {cause}", STEP)
+            raise TauError(f"{path} is not a valid link map: {cause}", STEP)
     return _united(pieces)
 
 
@@ -80,9 +78,7 @@ def alignment_bytes(pieces: Sequence[Piece]) -> int:
     return together & -together
 
 
-def with_larger_sizes(
-    pieces: Sequence[Piece], others: Collection[Piece]
-) -> tuple[Piece, ...]:
+def with_larger_sizes(pieces: Sequence[Piece], others: Collection[Piece]) -> tuple[Piece, ...]:
     """PIECES, each with the largest of its sizes in several links.
 
     The linker shortens a call if its target is near. A piece that grew in one placement may grow in
@@ -120,7 +116,7 @@ def _pieces_of(lines: list[str]) -> Iterator[Piece]:
 
 
 def _united(pieces: list[Piece]) -> tuple[Piece, ...]:
-    """PIECES, of which those of one name are one: a pattern of the linker names all of them."""
+    """PIECES, joined by name, because a pattern of the linker names all of one name."""
     places: dict[tuple[str, str], int] = {}
     united: list[Piece] = []
     for piece in pieces:

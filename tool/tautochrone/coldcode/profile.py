@@ -3,8 +3,6 @@
 recording = profile(["qemu-system-riscv64", …], kernel, Path("boot.taucode"), How("free_initmem"))
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -79,7 +77,7 @@ def _escaped(path: Path) -> str:
 
 
 def _run(command: list[str], how: How) -> str:
-    """Run QEMU; return what it wrote to stderr. Its exit status is the guest's affair."""
+    """Run QEMU; return its stderr. Its exit status is the guest's affair."""
     try:
         done = subprocess.run(
             command,

@@ -7,8 +7,6 @@ recording.touches, recording.times     # functions in order, each with the instr
 A recording is read as a whole: it is checked against every rule before any of it is believed.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib
@@ -55,7 +53,7 @@ class NotExecutedError(TauError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What was to be recorded. `marker` is an address, or None: all of it is steady state."""
+    """The order to record. `marker` is an address, or None: all of it is steady state."""
 
     marker: int | None
     touches_max: int
@@ -120,11 +118,11 @@ def is_code_recording(path: Path) -> bool:
 
 
 def kernel_path(recording: CodeRecording) -> Path:
-    """The path of its kernel that a recording names; a relative one is looked for beside the
-    recording, too."""
+    """The path of its kernel that a recording names; a relative one is also looked for in the
+    recording's folder."""
     said = recording.settings.said("kernel")
-    beside = recording.path.parent / said
-    return beside if not Path(said).exists() and beside.exists() else Path(said)
+    neighbor = recording.path.parent / said
+    return neighbor if not Path(said).exists() and neighbor.exists() else Path(said)
 
 
 def load(path: Path) -> CodeRecording:
@@ -136,7 +134,7 @@ def load(path: Path) -> CodeRecording:
 
 
 def read(path: Path) -> CodeRecording:
-    """As load, but raises DamagedError for what is in the file."""
+    """As load, but raises DamagedError for damaged content."""
     data = input_file.read(path, "code recording", FILE_BYTES_MAX)
     if len(data) > FILE_BYTES_MAX:
         raise DamagedError("the file", "it has more than 4 GiB", "record a shorter run")
@@ -164,6 +162,23 @@ def read(path: Path) -> CodeRecording:
     _check_touches(recording)
     _check_times(recording)
     return recording
+
+
+def problems_of(path: Path) -> list[DamagedError]:
+    """The problems of a recording; empty if it is sound and can be planned from."""
+    try:
+        recording = read(path)
+    except DamagedError as error:
+        return [error]
+    if recording.marker_time is None and recording.settings.marker is not None:
+        name = recording.settings.said("marker") or f"{recording.settings.marker:#x}"
+        cause = f"{name} was not executed, so there is no steady state"
+        step = "let QEMU run longer, or choose a function that the kernel calls when it has booted"
+        return [DamagedError("marker", cause, step)]
+    if not recording.blocks["steady"].any():
+        cause = "no code of the kernel was executed in steady state"
+        return [DamagedError("blocks", cause, "let QEMU run longer")]
+    return []
 
 
 # ---- Against another kernel
@@ -194,7 +209,7 @@ def refuse_other_kernel(recording: CodeRecording, kernel: Kernel) -> None:
 
 
 def patched_blocks(recording: CodeRecording, kernel: Kernel) -> np.ndarray:
-    """The numbers of the blocks whose code was not that of the kernel's file."""
+    """The numbers of the blocks whose code differs from the kernel's file."""
     rows = recording.blocks[["start", "bytes", "code_checksum"]].tolist()
     return np.flatnonzero(
         [zlib.crc32(kernel.code_at(start, size)) != said for start, size, said in rows]
@@ -205,7 +220,7 @@ def patched_blocks(recording: CodeRecording, kernel: Kernel) -> np.ndarray:
 
 
 def _check_order(chunks: list[Chunk]) -> None:
-    """Check [CODE-4]: what is in the file, and in which order."""
+    """Check [CODE-4]: the chunks of the file, and their order."""
     kinds = [one.kind for one in chunks]
     is_prepared = kinds == [form.CHUNK_SETTINGS, form.CHUNK_FUNCTIONS]
     if is_prepared:
@@ -234,7 +249,7 @@ def _settings_of(one: Chunk) -> Settings:
     except ValueError as error:
         raise DamagedError(one.place, f"the JSON cannot be read: {error}") from error
     if not isinstance(document, dict):
-        raise DamagedError(one.place, "the JSON is no object")
+        raise DamagedError(one.place, "the JSON is not an object")
     return Settings(None if marker == form.ABSENT else marker, touches_max, document)
 
 

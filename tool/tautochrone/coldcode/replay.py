@@ -1,10 +1,8 @@
 """Replays a recording on a placement: how often a kernel would load a page of cold code.
 
-The core's own code cache decides (core/code_cache.c, in the tool's native library), so that what is
-replayed is what runs. docs/spec/code_plan.md defines what a touch does.
+The core's own code cache decides (core/code_cache.c, in the tool's native library), so that
+replay and kernel run the same code. docs/spec/code_plan.md defines what a touch does.
 """
-
-from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
@@ -40,7 +38,7 @@ class PageTouches:
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache of cold code. The seed is that of random victims. Interrupts at any rate load at most
+    """A cache of cold code. The seed chooses random victims. Interrupts at any rate load at most
     `interrupt_pages` together; 0: they leave time for a retry."""
 
     frames: int

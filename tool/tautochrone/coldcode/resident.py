@@ -8,8 +8,6 @@ call, to the returns. TauError names the whole way to the first instruction that
 jump or call through a register whose targets are not listed.
 """
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +36,7 @@ class Paths:
 
 @dataclass(frozen=True)
 class Walk:
-    """What was walked: the functions, in the order in which they were reached, and how much."""
+    """The functions that were walked, in the order in which they were reached."""
 
     functions: tuple[str, ...]
     instructions_count: int
@@ -98,7 +96,7 @@ class _Walker:
     def _ways(
         self, instruction: Instruction, pair: tuple[int, int] | None
     ) -> tuple[list[int], list[int]]:
-        """What it calls, and where control goes on."""
+        """The callees, and where control goes on."""
         called, onward = [], list(instruction.targets)
         if instruction.calls is not None:
             called.append(instruction.calls)

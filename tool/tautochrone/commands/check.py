@@ -12,7 +12,7 @@ from tautochrone.commands.options import JSON, PATH
 from tautochrone.console import output
 from tautochrone.errors import EXIT_FAILED
 from tautochrone.files import input_file
-from tautochrone.trace.ending import note_ending
+from tautochrone.trace.ending import note_remarks
 
 if TYPE_CHECKING:
     from tautochrone.trace.checking import Checked
@@ -35,9 +35,9 @@ def command(file: Path, as_json: bool) -> int:
     first free of an unknown object.
 
     Of a plan it checks what `tau plan` promises, whether the recordings were complete, and whether
-    the bounds are those of the installed core. Of a plan of code it also compares the files beside
-    it: its fragment NAME.lds, the recordings that it names, and vmlinux, or else the kernel that
-    was recorded. They may be elsewhere; a note says what was not compared.
+    the installed core has the same bounds. Of a plan of code it also compares the files next
+    to it: its fragment NAME.lds, the recordings that it names, and vmlinux, or else the kernel that
+    was recorded. They may be elsewhere; a note names those that were not compared.
 
     Of a code recording it checks every checksum, that counts, touches and times agree, and whether
     the kernel reached its steady state.
@@ -80,15 +80,14 @@ def command(file: Path, as_json: bool) -> int:
             print(f"next: {next_step}")
 
     output.emit(as_json, "check", result, human)
-    if ending is not None and not problems:
-        note_ending(file, ending)
+    if ending is not None:
+        note_remarks(file, [remark for remark in ending.remarks if not remark.is_problem])
     return EXIT_FAILED if problems else 0
 
 
 def check_file(file: Path) -> tuple[str, Checked]:
     """Return the kind of a file and the result. A file of no known kind has one problem."""
-    from tautochrone.coldcode.checking import problems_of
-    from tautochrone.coldcode.recording import is_code_recording
+    from tautochrone.coldcode.recording import is_code_recording, problems_of
     from tautochrone.commands import described
     from tautochrone.facts import trace_format
     from tautochrone.plan.checking import check_plan

@@ -80,16 +80,22 @@ def command(file: Path, out: Path | None, abi: str | None, force: bool, as_json:
 
 def _tell_misuse(trace: Path, imported: Imported) -> None:
     """Say on stderr where frees of no live object are, and how `plan` and `replay` treat them."""
-    from tautochrone.trace.ending import SEE_ALL, SEE_ALL_ON_TARGET, UNSEEN
+    from tautochrone.trace.ending import LOST, SEE_ALL, SEE_ALL_ON_TARGET, UNSEEN
 
     skip = "plan and replay need --skip-misuse to go on"
-    is_unseen = any(remark.kind == UNSEEN for remark in imported.ending.remarks)
+    kinds = {remark.kind for remark in imported.ending.remarks}
     is_target = imported.form == "target"
-    if is_unseen:
+    doubles = imported.double_free_count
+    if UNSEEN in kinds:
         line = imported.unknown_first_line
         place = f"the first of these frees is in line {line}" if line else f"tau check {trace}"
         output.note(f"tau: {place}; {SEE_ALL_ON_TARGET if is_target else SEE_ALL}; else {skip}")
-    if imported.double_free_count and not (is_unseen and is_target):
+        doubles = 0 if is_target else doubles
+    elif LOST in kinds and is_target and imported.unknown_count + doubles:
+        frees = output.count(imported.unknown_count + doubles, "free")
+        output.note(f"tau: {frees} of lost objects, see tau check {trace}; {skip}")
+        doubles = 0
+    if doubles:
         line = imported.double_free_first_line
         place = f", the first in line {line}" if line else ""
-        output.note(f"tau: {imported.double_free_count:,} double frees{place}; {skip}")
+        output.note(f"tau: {doubles:,} double frees{place}; {skip}")

@@ -7,14 +7,13 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tautochrone import __version__, unseen
+from tautochrone import __version__
 from tautochrone.commands.replay_options import (
     beginning_name,
     beginning_of,
@@ -26,20 +25,18 @@ from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import input_file, json_text, output_file
 from tautochrone.files.paths import OutputPath
-from tautochrone.trace import abi
 
 if TYPE_CHECKING:
-    from tautochrone.plan.file import Plan
     from tautochrone.replay.entry import Entry
     from tautochrone.replay.system import Options
     from tautochrone.report.page import Part
+    from tautochrone.report.program import Replays
     from tautochrone.trace.file import TraceReader
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(dir_okay=False, path_type=Path)
 FACT_CHARACTERS_MAX = 200
 REPLAY_BYTES_MAX = 1 << 26
-ISA_NAMES = {"rv32": "RV32IMC", "m4": "Cortex-M4"}
 PAGE_US = 442.0  # 4 KiB of the paper's NOR flash [P3-21]
 CODE_OPTIONS = (
     click.option(
@@ -73,18 +70,6 @@ CODE_OPTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Replays:
-    """What was replayed: one entry per system, and the target that instructions were counted on.
-
-    `remarks` says which replays used an incomplete trace.
-    """
-
-    entries: list[Entry]
-    isa: str
-    remarks: tuple[str, ...] = ()
-
-
 def code_options(command: Command) -> Command:
     """Add the options of CODE_OPTIONS to a command, in their order."""
     for option in reversed(CODE_OPTIONS):
@@ -98,7 +83,7 @@ def code_options(command: Command) -> Command:
     "--plan",
     "plan_path",
     type=PATH,
-    help="Plan of `tau plan` or `tau coldcode plan`; of code, with NAME.lds beside it (default:"
+    help="Plan of `tau plan` or `tau coldcode plan`; of code, with NAME.lds next to it (default:"
     " none).",
 )
 @click.option(
@@ -159,10 +144,10 @@ def command(
     both; the plan then has both parts. With --on, the options of `tau replay` say how to replay.
     With --events, the report is about the first N events of the trace.
 
-    Recordings of code are shown with the placements of all planners: RAM against faults, and both
+    Recordings of code are shown with the plan's placement and others: RAM against faults, and both
     by threshold, number of frames and policy. Planning them takes a minute or more.
     """
-    from tautochrone.plan.code.section import fragment_path
+    from tautochrone.plan.code import fragment_path
 
     named = (plan_path, given["build_path"], given["kernel"], given["link_map"])
     read = [*recordings, *given["replay_paths"], *(one for one in named if one is not None)]
@@ -214,7 +199,7 @@ def _parts(
         for trace, reader in traces:
             parts.append(_program(trace, reader, plan_path, given))
     if of_code:
-        from tautochrone.commands.coldcode.report import Asked, part_of
+        from tautochrone.coldcode.report import Asked, part_of
 
         named = (given["kernel"], given["link_map"], given["thresholds"], given["page_us"])
         parts.append(part_of(of_code, plan_path, Asked(*named)))
@@ -238,6 +223,7 @@ def _program(
 ) -> Part:
     """Return what a program's trace contributes, with its replays."""
     from tautochrone.plan.file import load_plan
+    from tautochrone.report import program
 
     plan = load_plan(plan_path) if plan_path else None
     options = options_of(plan, **given)
@@ -247,7 +233,7 @@ def _program(
         isa = options.isa or replays.isa
         entries = {entry.name: entry for entry in (*replays.entries, *now)}
         replays = replace(replays, entries=list(entries.values()), isa=isa)
-    part = build(reader, plan_path, replays)
+    part = program.part_of(reader, plan_path, replays)
     return replace(part, document={**part.document, "trace": str(trace)})
 
 
@@ -300,127 +286,6 @@ def _check_outputs(
     output_file.check(path, force, read, as_json)
 
 
-def build(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Part:
-    """Return what a trace and its replays contribute to a report."""
-    from tautochrone.plan.file import ALIGNMENT_BYTES, bucket_bytes, load_plan
-    from tautochrone.plan.remarks import plan_remarks
-    from tautochrone.report import classes, footprints, instructions, live_bytes, pages, sizes
-    from tautochrone.report.comparison import heaps
-    from tautochrone.report.curves import COLUMNS, curves_of
-    from tautochrone.report.page import Part
-
-    plan = load_plan(plan_path) if plan_path else None
-    layout = plan.layout if plan else "32"
-    granule = ALIGNMENT_BYTES[layout]
-    entries = plan.classes if plan else ()
-    planned = [(bucket_bytes(entry.size_bytes, layout), entry.count) for entry in entries]
-    trace, totals, header = reader.path, reader.totals, reader.header
-    curves = curves_of(
-        output.progress(reader.columns(COLUMNS), "reading the trace", totals.blocks),
-        events=totals.events,
-        duration_ns=totals.duration_ns if reader.is_timed else 0,
-        slots_count_max=totals.slots_count_max,
-        class_sizes=[size for size, _ in planned],
-        granule_bytes=granule,
-    )
-    panels = [live_bytes.draw(curves)]
-    plain = heaps(replays.entries)
-    paged = [entry for entry in replays.entries if entry.pages is not None]
-    if plain:
-        panels.append(footprints.draw(plain, curves.peak_bytes))
-    panels += pages.draw(paged, trace.name)
-    if replays.entries:
-        counted = instructions.draw(replays.entries, ISA_NAMES.get(replays.isa, replays.isa))
-        panels += [counted] if counted else []
-    if planned:
-        panels.append(classes.draw(curves, planned))
-    panels.append(sizes.draw(reader.sizes(), {size for size, _ in planned}, granule))
-    sentences = _said(curves.peak_bytes, replays.entries, plan, trace.name)
-    remarks = [f"{trace}: {sentence}" for sentence in reader.ending.sentences]
-    remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan, header)]
-    remarks += replays.remarks
-    document = {
-        "trace": str(trace),
-        "events": totals.events,
-        "peak_live_bytes": curves.peak_bytes,
-        "systems": [_listed(entry) for entry in replays.entries],
-        unseen.KEY: list(unseen.REPLAY),
-        "ending": reader.ending.document(),
-    }
-    return Part(
-        Path(str(header.get("program") or trace.name)).name,
-        sentences,
-        _facts(header, totals, reader.is_timed),
-        panels,
-        _provenance(reader, plan),
-        remarks,
-        document,
-    )
-
-
-def _listed(entry: Entry) -> dict[str, Any]:
-    """Return an entry for --json; it names its recording if that is not the report's."""
-    return entry.document() | ({"recording": entry.recording} if entry.recording else {})
-
-
-def _said(
-    peak_live_bytes: int, entries: Sequence[Entry], plan: Plan | None, recording: str
-) -> list[str]:
-    """Return the verdict: one sentence each on heaps, heaps on pages, and the tile.
-
-    `recording` names the report's trace; sentences on pages name another one.
-    """
-    from tautochrone.report.comparison import (
-        by_recording,
-        cycles_sentence,
-        heaps,
-        on_pages,
-        pages_sentence,
-        simulated,
-    )
-    from tautochrone.report.verdict import verdict
-
-    sentences = []
-    if (plain := heaps(entries)) or not entries:
-        heap = (plan.heap_bytes, plan.margin) if plan else (None, 0.0)
-        peaks = [trace.peak_live_bytes for trace in plan.traces] if plan else []
-        sentences.append(verdict(peak_live_bytes, plain, *heap, peaks))
-    if in_software := on_pages(entries):
-        sentences += by_recording(in_software, recording, pages_sentence)
-    if on_tile := simulated(entries):
-        sentences += by_recording(on_tile, recording, cycles_sentence)
-    return sentences
-
-
-def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, str]:
-    """Return what was recorded, for people. `header` is the recorder's; any key may be missing."""
-    recorded, started_ns = header.get("command"), header.get("started_unix_ns")
-    where = [str(header[name]) for name in ("host", "machine") if header.get(name)]
-    facts = {
-        "command": shlex.join(map(str, recorded)) if isinstance(recorded, list) else "",
-        "recorded": _date(started_ns) if isinstance(started_ns, int) else "",
-        "on": ", ".join(where),
-        "ABI of the sizes": abi.of_header(header) or "not stated",
-        "events": f"{totals.events:,}",
-        "duration": output.duration(totals.duration_ns) if is_timed and totals.duration_ns else "",
-        "threads": f"{totals.threads:,}",
-        "most objects at once": f"{totals.peak_live_objects:,}",
-    }
-    misuse = totals.unknown_count + totals.double_free_count
-    if misuse:
-        facts["events of misuse"] = f"{misuse:,} (left out)"
-    return facts | {"not looked at": "; ".join(unseen.REPLAY)}
-
-
-def _date(unix_ns: int) -> str:
-    """Return an instant as UTC, to the second; "" if it is outside the calendar."""
-    try:
-        instant = datetime.fromtimestamp(unix_ns // 10**9, UTC)
-    except (ValueError, OverflowError, OSError):
-        return ""
-    return instant.strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
 def _short(text: str) -> str:
     """Return the text, without its middle if it is long."""
     half = FACT_CHARACTERS_MAX // 2
@@ -438,29 +303,6 @@ def _made() -> dict[str, str]:
     }
 
 
-def _provenance(reader: TraceReader, plan: Plan | None) -> dict[str, str]:
-    """Return what the report was made from: the trace's hash, and how the plan was made."""
-    from tautochrone.plan.remarks import provenance
-
-    made = {"trace": reader.path.name, "SHA-256 of the trace": reader.sha256()}
-    if plan is not None:
-        made["planner"] = f"{plan.planner}{_distance(plan)}"
-        made |= provenance(plan)
-    return made
-
-
-def _distance(plan: Plan) -> str:
-    """Return how far a plan's heap can be above the optimum, as a part of the optimum.
-
-    The verdict's percentages have the same base. A formula planner proves nothing about the heap.
-    """
-    if plan.planner != "replayed" or plan.optimal_within >= 1:
-        return ""
-    above = plan.optimal_within / (1 - plan.optimal_within)
-    subject = "the heap without its margin" if plan.margin else "the heap"
-    return f"; {subject} is at most {output.percent(above)} above the smallest possible"
-
-
 def _read_replays(paths: tuple[Path, ...], reader: TraceReader) -> Replays:
     """Read what `tau replay --json` printed. A later file's system replaces an earlier one's.
 
@@ -469,6 +311,7 @@ def _read_replays(paths: tuple[Path, ...], reader: TraceReader) -> Replays:
     """
     from tautochrone.replay.document import document_of
     from tautochrone.report.comparison import heaps
+    from tautochrone.report.program import Replays
 
     entries: dict[str, Entry] = {}
     remarks: list[str] = []

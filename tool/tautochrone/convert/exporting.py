@@ -1,7 +1,5 @@
 """Writes traces in other tools' formats."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import json
@@ -15,8 +13,6 @@ from tautochrone.files import output_file
 from tautochrone.installation import pip_install
 from tautochrone.trace import abi
 from tautochrone.trace import file as trace
-
-PARQUET_BATCH_BLOCKS = 16
 
 
 def export_csv(reader: trace.TraceReader, path: Path, force: bool = False) -> int:
@@ -61,7 +57,7 @@ def export_csv_to(reader: trace.TraceReader, descriptor: int, name: Path | str) 
 def export_parquet(reader: trace.TraceReader, path: Path, force: bool = False) -> int:
     """Write a trace as a Parquet file, otherwise as export_csv; returns its events.
 
-    The columns are those of trace.EVENT. The metadata holds the operations, the call sites, the
+    It has the columns of trace.EVENT. The metadata holds the operations, the call sites, the
     ABI, and how the trace ended, as JSON. Raises TauError, also if pyarrow is missing.
     """
     try:

@@ -1,7 +1,6 @@
 """Converts other programs' records to traces: detects a file's format and calls its reader."""
 
-from __future__ import annotations
-
+import contextlib
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone import native
+from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import trace_format
 from tautochrone.files import input_file, output_file
@@ -67,6 +67,12 @@ def form_of(path: Path) -> str:
     _refuse_aggregates(path, head)
     if head.startswith(b"v ") or ".raw" in name:
         return "heaptrack"
+    if b"TauT" in head:
+        raise TauError(
+            f"{path} is a damaged capture of a firmware: none of its first blocks is intact",
+            "capture the bytes that core/ports/record_wrap.c sends unchanged: 8 bits each, without "
+            "conversion of line ends",
+        )
     if b"\0" in head:
         raise TauError(
             f"{path} is not CSV, not heaptrack's, and not a recorder's file",
@@ -140,19 +146,27 @@ def _import_recorded(path: Path, out: Path, form: str, progress: Progress | None
     merger = merge.merge_raw if form == "recorder" else merge.merge_target
     merged = merger(path, out, extra, progress)
     notes = [f"{merged.restarts:,} restarts of the target"] if merged.restarts else []
+    return _imported(form, merged, tuple(notes), implied_frees=merged.implied_frees)
+
+
+def _imported(form: str, counts: Struct, notes: tuple[str, ...], **known: Any) -> Imported:
+    """The result, from the counts of a merge or a writer; `known` are other fields."""
+    fields: dict[str, Any] = {
+        "unknown_first_line": 0,
+        "double_free_first_line": 0,
+        "implied_frees": 0,
+        "timed": True,
+    }
     return Imported(
         form=form,
-        events=merged.events,
-        peak_live_bytes=merged.peak_live_bytes,
-        peak_live_objects=merged.peak_live_objects,
-        unknown_count=merged.unknown_count,
-        unknown_first_line=0,
-        double_free_count=merged.double_free_count,
-        double_free_first_line=0,
-        inherited_count=merged.inherited_count,
-        implied_frees=merged.implied_frees,
-        timed=True,
-        notes=tuple(notes),
+        events=counts.events,
+        peak_live_bytes=counts.peak_live_bytes,
+        peak_live_objects=counts.peak_live_objects,
+        unknown_count=counts.unknown_count,
+        double_free_count=counts.double_free_count,
+        inherited_count=counts.inherited_count,
+        notes=notes,
+        **(fields | known),
     )
 
 
@@ -161,59 +175,42 @@ def _import_accesses(path: Path, out: Path) -> Imported:
     from tautochrone.record import accesses as access
 
     made = access.convert(path, out, {"imported_from": path.name})
-    totals = made.totals
-    return Imported(
-        form="accesses",
-        events=totals.events,
-        peak_live_bytes=totals.peak_live_bytes,
-        peak_live_objects=totals.peak_live_objects,
-        unknown_count=totals.unknown_count,
-        unknown_first_line=0,
-        double_free_count=totals.double_free_count,
-        double_free_first_line=0,
-        inherited_count=totals.inherited_count,
-        implied_frees=0,
-        timed=True,
-        notes=tuple(access.advice(made, 0)),
-    )
+    return _imported("accesses", made.totals, tuple(access.advice(made, 0)))
 
 
-def _import_text(
-    path: Path, out: Path, form: str, progress: Progress | None, abi: str
-) -> Imported:
+def _import_text(path: Path, out: Path, form: str, progress: Progress | None, abi: str) -> Imported:
     """Import CSV or heaptrack's lines, compressed or not."""
     code = FORM_CSV if form == "csv" else FORM_HEAPTRACK
     header = {"recorder": form, "imported_from": path.name, "abi": abi}
     header |= _said_at_the_start(path, code)
     with trace.TraceWriter(out, header) as writer:
-        importer = native.library().tau_trace_importer_open(writer.handle, code)
-        if not importer:
-            raise TauError("memory is short")
-        try:
+        with _importer(writer, code) as importer:
             for piece, packed in _pieces(path, progress):
                 _take(importer, path, piece, packed)
             if not native.library().tau_trace_importer_end(importer):
                 raise _failure(importer, path)
             facts = native.library().tau_trace_importer_facts(importer)[0]
-            totals = writer.totals
-            return Imported(
-                form=form,
-                events=facts.events,
-                peak_live_bytes=totals.peak_live_bytes,
-                peak_live_objects=totals.peak_live_objects,
-                unknown_count=totals.unknown_count,
+            note = "the file has no times, so the number of an event is its time"
+            return _imported(
+                form,
+                writer.totals,
+                () if facts.timed else (note,),
                 unknown_first_line=facts.unknown_first_line,
-                double_free_count=totals.double_free_count,
                 double_free_first_line=facts.double_free_first_line,
-                inherited_count=totals.inherited_count,
                 implied_frees=facts.implied_frees,
                 timed=bool(facts.timed),
-                notes=()
-                if facts.timed
-                else ("the file has no times, so the number of an event is its time",),
             )
-        finally:
-            native.library().tau_trace_importer_close(importer)
+
+
+@contextlib.contextmanager
+def _importer(writer: trace.TraceWriter, code: int) -> Iterator[Any]:
+    importer = native.library().tau_trace_importer_open(writer.handle, code)
+    if not importer:
+        raise TauError("memory is short")
+    try:
+        yield importer
+    finally:
+        native.library().tau_trace_importer_close(importer)
 
 
 def _take(importer: Any, path: Path, piece: bytes, packed: bool) -> None:
@@ -257,10 +254,7 @@ def _said_at_the_start(path: Path, code: int) -> dict[str, str]:
     A trace's header is written before its events, so the start of the file is read twice.
     """
     with trace.TraceWriter("/dev/null", {}) as writer:
-        importer = native.library().tau_trace_importer_open(writer.handle, code)
-        if not importer:
-            raise TauError("memory is short")
-        try:
+        with _importer(writer, code) as importer:
             for piece, packed in _pieces(path, None):
                 _take(importer, path, piece, packed)
                 break
@@ -269,5 +263,3 @@ def _said_at_the_start(path: Path, code: int) -> dict[str, str]:
                 return {"command": command.decode("utf-8", "replace")}
             is_timed = native.library().tau_trace_importer_facts(importer)[0].timed
             return {} if is_timed else {"clock": trace_format.CLOCK_EVENTS}
-        finally:
-            native.library().tau_trace_importer_close(importer)

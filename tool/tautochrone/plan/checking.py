@@ -15,7 +15,7 @@ from tautochrone.trace.checking import Problem
 from tautochrone.trace.file import is_plan
 
 if TYPE_CHECKING:
-    from tautochrone.plan.code.section import CodePlan
+    from tautochrone.plan.code import CodePlan
 
 
 def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
@@ -50,8 +50,8 @@ def _changed(path: Path, plan: Plan) -> list[str]:
 
 
 def _problems_of_code(path: Path, value: CodePlan) -> list[str]:
-    """How the files beside a plan of code differ from it; a note names those that are not there."""
-    from tautochrone.plan.code.beside import problems_of
+    """How the files next to a plan of code differ from it; a note names missing files."""
+    from tautochrone.plan.code import problems_of
 
     problems, missing = problems_of(path, value)
     if missing:

@@ -4,8 +4,6 @@ The tool is a separate program under the GPL. Its first use compiles it against 
 `valgrind` package, in about two seconds, and keeps it in the user's cache.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
@@ -253,7 +251,7 @@ def heap_accesses(facts: Struct) -> int:
 
 
 def hidden_accesses(facts: Struct) -> int:
-    """Accesses outside of malloc's memory and the stack, without those of the dynamic linker."""
+    """Accesses outside of malloc's memory and the stack, except the dynamic linker's."""
     others = facts.all_loads + facts.all_stores - heap_accesses(facts)
     return max(0, others - facts.stack_accesses)
 

@@ -1,7 +1,5 @@
 """`tau record --accesses`: runs the program and makes the traces."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,40 +8,24 @@ from tautochrone import __version__
 from tautochrone.console import output
 from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
-from tautochrone.files import output_file
 from tautochrone.record import accesses as access
-from tautochrone.record import launch, merge, processes, recordings
+from tautochrone.record import launch, outcome, processes, recordings
 from tautochrone.record.program import EXIT_CANNOT_RECORD
+from tautochrone.record.raw_header import STOP_DETACHED, STOP_REASONS
 from tautochrone.trace.ending import note_ending
 
 
 @dataclass(frozen=True)
-class How:
-    """The options; `preset` None changes nothing in the program."""
+class AccessTrace(outcome.ProcessRecord):
+    """The trace of one process; with --raw its unconverted recording."""
 
-    preset: dict[str, str] | None
-    children: bool
-    full: bool
-    events_max: int | None
-    raw: bool
-    as_json: bool
-    output_to_stderr: bool
-
-
-@dataclass(frozen=True)
-class Made:
-    """The trace of one process under its final name; with --raw its unconverted recording."""
-
-    path: Path
-    header: access.Header
-    facts: Struct
-    converted: access.Converted | None
-    size_bytes: int
+    facts: Struct | None = None
+    converted: access.Converted | None = None
 
     @property
-    def who(self) -> recordings.Who:
-        """Return the process."""
-        return recordings.Who(self.header.program, self.header.pid)
+    def events(self) -> int:
+        """How many events it has."""
+        return self.facts.events
 
     def document(self) -> dict[str, Any]:
         """Return its object in the JSON; accesses are as in the trace's header."""
@@ -66,21 +48,22 @@ class Made:
         return said
 
 
-def record(words: list[str], out: Path | None, force: bool, how: How) -> int:
-    """Record `words` and its children under Valgrind; return the exit status. Raises TauError."""
+def record(
+    words: list[str], out: Path | None, how: outcome.Options, full: bool, events_max: int | None
+) -> int:
+    """Record `words` and its children under Valgrind; return the exit status. Raises TauError.
+
+    `full` and `events_max` as in access.run.
+    """
     with recordings.raw_folder(access.RAW_SUFFIX) as folder:
         access.build()
-        _announce(words[0], how)
+        which = "every use" if full else "the first use"
+        what = f"and {which} of each 16 bytes; the program runs about 5 to 30 times slower"
+        outcome.note_start(words[0], how, what)
         ended = access.run(
-            words,
-            folder,
-            how.preset,
-            how.children,
-            how.output_to_stderr,
-            how.full,
-            how.events_max,
+            words, folder, how.preset, how.children, how.output_to_stderr, full, events_max
         )
-        made, missing = _finish(folder, out, force, how, words[0], ended)
+        made, missing = _finish(folder, out, how, words[0], ended)
     recordings.say_missing(missing, ended.running)
     for one in made:
         if one.converted is not None:
@@ -88,93 +71,50 @@ def record(words: list[str], out: Path | None, force: bool, how: How) -> int:
             for sentence in access.advice(one.converted, status):
                 output.note(f"tau: {one.who}: {sentence}")
             note_ending(one.path, one.converted.ending)
-    result = {
-        "exit_status": ended.exit_status,
-        "signal": ended.signal_name,
-        "trace": made[0].document(),
-        "others": [one.document() for one in made[1:]],
-        "not_recorded": [one.document() for one in missing],
-        "running": [{"name": one.name, "pid": one.pid} for one in ended.running],
-    }
     if how.as_json:
-        output.emit(True, "record", result, lambda: None)
+        output.emit(True, "record", outcome.document(made, missing, ended), lambda: None)
     else:
         _summarize(made, ended)
     return ended.exit_status
 
 
-def _announce(name: str, how: How) -> None:
-    family = " and its children" if how.children else ""
-    which = "every use" if how.full else "the first use"
-    output.note(
-        f"tau: recording malloc, calloc, realloc, aligned_alloc and free of {name}{family}, and "
-        f"{which} of each 16 bytes; the program runs about 5 to 30 times slower"
-    )
-    if how.preset:
-        text = " ".join(f"{name}={value}" for name, value in how.preset.items())
-        output.note(
-            f"tau: preset {text}: heaps above malloc are switched off (--preset none leaves them)"
-        )
-
-
 def _finish(
-    folder: Path,
-    out: Path | None,
-    force: bool,
-    how: How,
-    name: str,
-    program_end: launch.Ended,
-) -> tuple[list[Made], list[recordings.NotRecorded]]:
-    """Convert every recording in `folder` and name it; the one with the most events comes first.
-
-    Also return the processes without an event, which leave no trace.
-    """
-    made: list[tuple[Path, access.Header, Struct, access.Converted | None]] = []
+    folder: Path, out: Path | None, how: outcome.Options, name: str, ended: launch.Ended
+) -> tuple[list[AccessTrace], list[recordings.NotRecorded]]:
+    """Convert every recording in `folder` and name it. Also return processes without an event."""
+    made = []
     for path in recordings.raws_in(folder, access.RAW_SUFFIX):
         header = access.read_header(path)
         if how.raw:
-            made.append((path, header, access.survey(path), None))
+            made.append(AccessTrace(path, header, facts=access.survey(path)))
             continue
         target = path.with_suffix(".tau")
         extra: dict[str, Any] = {"tautochrone": __version__}
-        extra |= launch.ended_key(program_end, header.pid)
+        extra |= launch.ended_key(ended, header.pid)
         if processes.find(header.pid) is not None:
-            reason = merge.STOP_REASONS[merge.STOP_DETACHED]
+            reason = STOP_REASONS[STOP_DETACHED]
             extra |= {"ended": "still running", "truncated": True, "truncated_reason": reason}
         converted = access.convert(path, target, extra)
         path.unlink()
-        made.append((target, header, converted.facts, converted))
+        made.append(AccessTrace(target, header, facts=converted.facts, converted=converted))
     if not made:
         raise TauError(
             f"{name} left no recording: Valgrind could not start it",
             "read Valgrind's message above; `tau doctor` checks this machine",
             EXIT_CANNOT_RECORD,
         )
-    made.sort(key=lambda item: item[2].events, reverse=True)
-    kept = [item for item in made if item[2].events > 0] or made[:1]
-    files = [(item[0], recordings.Who(item[1].program, item[1].pid)) for item in kept]
-    sizes_bytes = [path.stat().st_size for path, _ in files]
-    places = recordings.place(files, out, force, program_end.exit_status)
-    missing = [
-        recordings.without_events(recordings.Who(item[1].program, item[1].pid))
-        for item in made[len(kept) :]
-    ]
-    placed = [
-        Made(place, *item[1:], size_bytes)
-        for place, item, size_bytes in zip(places, kept, sizes_bytes, strict=True)
-    ]
-    return placed, missing
+    placed, without_events = outcome.place(made, out, how.force, ended.exit_status)
+    return placed, [recordings.without_events(one.who) for one in without_events]
 
 
-def _summarize(made: list[Made], ended: launch.Ended) -> None:
+def _summarize(made: list[AccessTrace], ended: launch.Ended) -> None:
     first = made[0]
     facts = first.facts
-    end = f"killed by {ended.signal_name}" if ended.signal_name else f"exit {ended.exit_status}"
     accesses = access.heap_accesses(facts)
     ratio = accesses / facts.events if facts.events else 0.0
     output.note(
         f"tau: {facts.events:,} events of {first.who} stand for {accesses:,} accesses of its heap"
-        f" ({ratio:.0f} each); program: {end}"
+        f" ({ratio:.0f} each); program: {outcome.end_text(ended)}"
     )
     if first.converted is not None:
         totals = first.converted.totals
@@ -182,10 +122,5 @@ def _summarize(made: list[Made], ended: launch.Ended) -> None:
             f"tau: peak {totals.peak_live_bytes:,} bytes; at most {totals.peak_live_objects:,}"
             f" objects at once; {16 * totals.touched_granules:,} bytes touched"
         )
-    others = [f"{one.path} ({one.facts.events:,})" for one in made[1:]]
-    beside = f"; beside it {processes.names_text(others)}" if others else ""
-    size = recordings.bytes_text(first.size_bytes)
-    output.note(f"tau: {first.path}, {size}{beside}")
-    if not output_file.is_stream(first.path):
-        step = "tau import" if first.converted is None else "tau info"
-        output.note(f"  next: {step} {first.path}")
+    step = "tau import" if first.converted is None else "tau info"
+    outcome.note_places(made, f"{step} {first.path}")

@@ -4,8 +4,6 @@ Debian's user-mode QEMU runs a Linux program of another machine. The recorder fo
 built from the sources in this package with Debian's cross compiler, and kept in the user's cache.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os
@@ -56,7 +54,7 @@ TARGETS = {
 # Machines of which no program is recorded: why, and what to record instead.
 NOT_SERVED = {
     "i386": (
-        "32-bit x86 aligns members of 8 bytes to 4, so its sizes are those of no 32-bit target, "
+        "32-bit x86 aligns members of 8 bytes to 4, so no 32-bit target has its sizes, "
         "and qemu-i386 runs no threads",
         "record a build for --target armhf, which lays out structures as 32-bit targets do",
     ),
@@ -135,7 +133,7 @@ class Emulation:
 
 
 def find(name: str) -> Emulation:
-    """Find what records programs of a machine. Raises TauError that names what is missing."""
+    """Find what records programs of a machine. Raises TauError with the missing parts."""
     if name in NOT_SERVED:
         raise TauError(*NOT_SERVED[name], EXIT_CANNOT_RECORD)
     target = TARGETS[name]

@@ -1,7 +1,5 @@
 """Starts a program with the recorder preloaded; waits for it and its descendants."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os
@@ -76,12 +74,11 @@ def preloaded_library(name: str = RECORDER) -> Iterator[str]:
 
 @contextlib.contextmanager
 def preloadable(library: Path) -> Iterator[str]:
-    """Yield a path of `library` without blanks and colons, and without commas, which QEMU splits.
-    """
+    """Yield a path of `library` without blanks, colons and commas: QEMU splits at them."""
     if not any(letter in str(library) for letter in " :,\t"):
         yield session.library_path(library)
         return
-    # The program may do to it what it likes.
+    # The program may change or remove it.
     with tempfile.TemporaryDirectory(prefix="tau-", ignore_cleanup_errors=True) as folder:
         link = Path(folder) / library.name
         link.symlink_to(library)
@@ -260,5 +257,5 @@ def _say_waiting(name: str) -> None:
     text = processes.names_text(names)
     output.warn(
         f"tau: {name} ended, but these still run: {text}",
-        "wait for them, or press Ctrl-C to keep what is recorded so far",
+        "wait for them, or press Ctrl-C to keep the recording so far",
     )

@@ -1,7 +1,5 @@
 """Reads from /proc which processes live."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

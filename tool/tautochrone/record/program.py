@@ -3,8 +3,6 @@
 A script is followed along its #! line to its interpreter.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import platform
@@ -32,7 +30,7 @@ TARGETS = {
     ("EM_RISCV", 32): "riscv32",
 }
 SHIM = "core/ports/record_wrap.c (its first comment says how)"
-# A compiler's option, what it builds in, and a function of that.
+# A compiler's option, the library that it builds in, and a function of that library.
 SANITIZERS = {
     "address": ("AddressSanitizer", "__asan_init"),
     "hwaddress": ("HWAddressSanitizer", "__hwasan_init"),
@@ -144,8 +142,7 @@ def _attributes(path: Path) -> list[str]:
 
 
 def is_of_another_machine(path: Path | str) -> bool:
-    """Whether a file is an ELF program that this machine cannot run; False if it is not readable.
-    """
+    """Whether a file is a readable ELF program that this machine cannot run."""
     with contextlib.suppress(OSError, TauError), elf_file.opened(Path(path), "") as elf:
         machine = str(elf.header["e_machine"])
         return machine != MACHINES.get(platform.machine(), machine)

@@ -1,7 +1,5 @@
 """Keeps recordings and traces during and after recording; names processes without one."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
@@ -18,6 +16,7 @@ from tautochrone.errors import TauError
 from tautochrone.files import output_file
 from tautochrone.record import merge, processes, program
 from tautochrone.record.program import EXIT_CANNOT_RECORD
+from tautochrone.record.raw_header import RawHeader
 
 FOLDER_PREFIX = "recording-"
 # A path has at most 4096 bytes, with its final 0. The folder (the prefix and eight letters) and a
@@ -144,15 +143,15 @@ def raw_folder(suffix: str) -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def detach_running(found: list[tuple[Path, merge.RawHeader]]) -> list[tuple[Path, merge.RawHeader]]:
+def detach_running(found: list[tuple[Path, RawHeader]]) -> list[tuple[Path, RawHeader]]:
     """End the recordings of processes that still run; return all with their headers read again."""
-    latest = {header.pid: header.started_ticks for _, header in sorted(found, key=_start)}
+    latest = {header.pid: header.page.started_ticks for _, header in sorted(found, key=start_of)}
     running = [
         path
         for path, header in found
-        if latest[header.pid] == header.started_ticks
+        if latest[header.pid] == header.page.started_ticks
         and processes.runs(
-            header.pid, header.program, header.started_unix_ns / 1e9, header.emulator_name
+            header.pid, header.program, header.page.started_unix_ns / 1e9, header.emulator_name
         )
     ]
     for path in running:
@@ -164,8 +163,9 @@ def detach_running(found: list[tuple[Path, merge.RawHeader]]) -> list[tuple[Path
     return [(path, merge.read_raw_header(path)) for path, _ in found]
 
 
-def _start(item: tuple[Path, merge.RawHeader]) -> int:
-    return item[1].started_ticks
+def start_of(item: tuple[Path, RawHeader]) -> int:
+    """When a recording began, to sort by."""
+    return item[1].page.started_ticks
 
 
 def raws_in(folder: Path, suffix: str) -> list[Path]:
@@ -175,7 +175,7 @@ def raws_in(folder: Path, suffix: str) -> list[Path]:
     return sorted(path for path in folder.glob(f"*{suffix}") if path.is_file())
 
 
-def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecorded]:
+def not_recorded(folder: Path, headers: list[RawHeader]) -> list[NotRecorded]:
     """Return the programs that recorded processes started and that left no recording."""
     started: dict[int, list[tuple[int, str]]] = {}
     failed: list[tuple[int, str]] = []
@@ -189,21 +189,25 @@ def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecord
             failed.append((int(pid), of_pid.pop()[1]))
     latest: dict[int, int] = {}
     for header in headers:
-        latest[header.pid] = max(latest.get(header.pid, 0), header.started_ticks)
+        latest[header.pid] = max(latest.get(header.pid, 0), header.page.started_ticks)
     is_emulated = any(header.emulator for header in headers)
     foreign = [one for one in failed if is_emulated and program.is_of_another_machine(one[1])]
-    return [NotRecorded(Who(path, pid), NOT_STARTED_BY_EMULATED) for pid, path in foreign] + [
-        NotRecorded(
-            Who(path, pid), STARTED_BY_EMULATED if is_emulated else _reason(path, NOT_LOADED)
-        )
-        for pid, entries in started.items()
-        for ticks, path in entries
-        if latest.get(pid, 0) <= ticks
-    ] + [
-        NotRecorded(Who(header.program, header.pid), _unnoted(header.execs_unnoted))
-        for header in headers
-        if header.execs_unnoted
-    ]
+    return (
+        [NotRecorded(Who(path, pid), NOT_STARTED_BY_EMULATED) for pid, path in foreign]
+        + [
+            NotRecorded(
+                Who(path, pid), STARTED_BY_EMULATED if is_emulated else _reason(path, NOT_LOADED)
+            )
+            for pid, entries in started.items()
+            for ticks, path in entries
+            if latest.get(pid, 0) <= ticks
+        ]
+        + [
+            NotRecorded(Who(header.program, header.pid), _unnoted(header.page.execs_unnoted))
+            for header in headers
+            if header.page.execs_unnoted
+        ]
+    )
 
 
 def _unnoted(count: int) -> str:

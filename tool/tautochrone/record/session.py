@@ -5,8 +5,6 @@ if both add as many variables, of the same lengths. So both add LD_PRELOAD and t
 them.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tautochrone.native import RUN_LIBRARY
@@ -21,7 +19,7 @@ KEEP_DEEP_BIND = 1  # a flag
 def recorder_value(folder: Path, pid: int, rate: int, filters: int, flags: int) -> str:
     """The value for the recorder, with the recordings' folder; `pid` 0: it records all processes.
 
-    `rate` is that of the time-stamp counter; `filters` are the seccomp filters of `tau record`.
+    `rate` is the time-stamp counter's; `filters` are the seccomp filters of `tau record`.
     """
     return _filled(f"record {pid} {rate} {filters} {flags} {folder}")
 

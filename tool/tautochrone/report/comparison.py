@@ -1,7 +1,5 @@
 """Sentences that compare our systems on pages with conventional ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from tautochrone.console.output import percent

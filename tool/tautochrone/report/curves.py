@@ -5,8 +5,6 @@ value of each bin stay. It takes one pass over the trace's blocks, and memory fo
 slots.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Writes the panels to one HTML file that needs no network: it contains Bokeh and all data."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +12,7 @@ from bokeh.core.validation.warnings import MISSING_RENDERERS
 from bokeh.embed import components
 from bokeh.resources import Resources
 
-from tautochrone.report.panel import Panel
+from tautochrone.report.figure import Panel, draw
 
 HERE = Path(__file__).parent
 silence(MISSING_RENDERERS)  # the figures of a recording without events are empty
@@ -48,13 +46,13 @@ def page(
 ) -> str:
     """Return the report as HTML.
 
-    `facts` says what was recorded, `provenance` how the report was made, and `remarks` what is
-    missing. All of them are escaped. `plan_toml` is the plan's text, None if there is no plan.
+    `facts` describe the recording, `provenance` how the report was made, and `remarks` the gaps.
+    All of them are escaped. `plan_toml` is the plan's text, or None.
     """
-    models = {panel.name: panel.model for panel in panels if panel.model is not None}
+    models = {panel.name: draw(panel.figure) for panel in panels if panel.figure is not None}
     script, divisions = components(models)
     sections = "".join(
-        _section(panel, divisions[panel.name] if panel.model is not None else _table(panel))
+        _section(panel, divisions[panel.name] if panel.name in models else _table(panel))
         for panel in panels
     )
     if plan_toml is not None:

@@ -1,7 +1,5 @@
 """Draws a picture of a report with a headless browser."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """What `tau replay` prints: tables of memory and costs, and a verdict."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -170,7 +168,7 @@ def _show_pages(entries: Sequence[Entry]) -> None:
 
 
 def _has_large_tables(entry: Entry) -> bool:
-    """Whether the tables are those of the replayed space, which is larger than the heap needs."""
+    """Whether the tables are for the replayed space, which is larger than the heap needs."""
     from tautochrone.replay.paging import table_bytes
 
     assert entry.pages is not None

@@ -1,12 +1,10 @@
 """The verdict in one sentence: how much heap, and how that compares."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tautochrone.console.output import percent
 from tautochrone.replay.entry import OURS, PEER, PLANNED, Entry
-from tautochrone.report.panel import of_bytes
+from tautochrone.report.figure import of_bytes
 
 PLAIN = "plain TLSF"
 
@@ -56,7 +54,7 @@ def verdict(
     if heap != ours:
         sentence += f". The smallest that holds this recording is {ours:,} bytes"
     others = [(plain, PLAIN)] if planned and plain else []
-    # The allocators of this machine stand for what is used today.
+    # The allocators of this machine stand for today's.
     peers = [entry for entry in counted if entry.role == PEER]
     peers.sort(key=lambda entry: not entry.in_process)
     others += [(peer, peer.name) for peer in peers[:1]]
@@ -72,7 +70,7 @@ def _included(margin: float) -> str:
 
 
 def _compared(ours: int, theirs: int, label: str) -> str:
-    """Return the comparison of our heap with that of another system."""
+    """Return the comparison of our heap with another system's."""
     change = ours / theirs - 1
     if abs(change) < 0.0005:
         return f"as much as {label}"

@@ -7,8 +7,6 @@ heaptrack's files know no machine. It has `build_id` of the recorded program, em
 `translated` says that `tau translate` computed the sizes for that ABI from another one's.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Validates a whole trace against every rule of SPEC."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +24,7 @@ class Problem:
 class Checked:
     """The problems of a file; of a trace, how it ended and the program's misuse.
 
-    `ending` is None if the trace cannot be opened. `misuses` is empty if there are problems, except
-    that allocations are missing.
+    `ending` is None if the trace cannot be opened. `misuses` is empty if the file is damaged.
     """
 
     problems: list[Problem]
@@ -43,22 +40,19 @@ def check_trace(path: Path) -> Checked:
     except TauError as error:
         return Checked([Problem("header", error.message.removeprefix(f"{path}: "))])
     with reader:
+        ending = reader.ending
+        damage = _check_header(reader) + _check_sites(reader) + _check_blocks(reader)
         problems = [
             Problem("footer" if remark.kind == RECOVERED else "recording", remark.cause)
-            for remark in reader.ending.remarks
-            if (remark.is_gap and remark.kind != UNSEEN) or remark.kind == RECOVERED
+            for remark in ending.remarks
+            if remark.is_problem and not (damage and remark.kind == UNSEEN)
         ]
-        if "text" in reader.header and len(reader.header) == 1:
-            problems.append(Problem("header", "not a JSON object"))
-        problems += _check_sites(reader)
-        problems += _check_blocks(reader)
-        misuses = () if problems else tuple(_first_misuses(reader))
-        unseen, _ = unseen_frees(reader.header, reader.totals)
-        if misuses and unseen:
-            causes = [one.cause for one in reader.ending.remarks if one.kind == UNSEEN]
-            problems = [Problem("recording", cause) for cause in causes]
-            return Checked(problems, reader.ending, misuses, see_all(reader.header))
-        return Checked(problems, reader.ending, misuses)
+        if damage:
+            return Checked(problems + damage, ending)
+        steps = [one.next_step for one in ending.remarks if one.is_problem and one.next_step]
+        if unseen_frees(reader.header, reader.totals)[0]:
+            steps = [see_all(reader.header)]
+        return Checked(problems, ending, tuple(_first_misuses(reader)), "; ".join(steps) or None)
 
 
 def _first_misuses(reader: trace.TraceReader) -> Iterator[Problem]:
@@ -91,6 +85,12 @@ def _misuse(reader: trace.TraceReader, event: int, what: str) -> Problem:
         module, offset = reader.sites()[site - 1]
         cause += f", called at {module}+{offset:#x}"
     return Problem(f"event {event}", cause)
+
+
+def _check_header(reader: trace.TraceReader) -> list[Problem]:
+    """Check that the header is a JSON object."""
+    is_text = "text" in reader.header and len(reader.header) == 1
+    return [Problem("header", "not a JSON object")] if is_text else []
 
 
 def _check_sites(reader: trace.TraceReader) -> list[Problem]:

@@ -1,12 +1,10 @@
-"""How a trace ended, and what is missing from it. Every command that reads a trace reports it.
+"""How a trace ended, and which events it lacks. Every command that reads a trace reports it.
 
 with open_trace("program.tau") as reader:
     note_ending(reader.path, reader.ending)
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,15 +13,17 @@ from tautochrone.console import output
 from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 
-RECOVERED, STOPPED, BEGINNING, LOST, UNSEEN, NO_EXIT = (
-    "recovered",
-    "stopped",
-    "beginning",
-    "lost",
-    "unseen",
-    "no exit",
-)
+RECOVERED = "recovered"
+STOPPED = "stopped"
+BEGINNING = "beginning"
+LOST = "lost"
+UNSEEN = "unseen"
+NO_EXIT = "no exit"
+NO_END = "no end"
+# What a header's `ended` says; any other text is a reason why the program did not exit.
 ENDED_BY_EXIT = "exit"
+ENDED_BY_FLUSH = "still running after its last rows were flushed"
+ENDED_WITHOUT_MARK = "no end mark"
 # The meaning of each count in the header's `lost` [TRACE-47].
 LOST_TEXT = {
     "damaged_chunks": "damaged chunks of the recording were left out",
@@ -40,6 +40,14 @@ SEE_ALL_ON_TARGET = (
     "wrap every function of the firmware's heap (core/ports/record_wrap.c) and record again"
 )
 SEE_ALL = "record again so that every allocation is seen"
+LOSE_NOTHING_ON_TARGET = (
+    "record again without losses: a faster link, a larger TAU_RECORD_BUFFER_BYTES, or a capture "
+    "that keeps every byte (core/ports/record_wrap.c)"
+)
+MARK_THE_END = (
+    "call tau_record_wrap_flush() before the capture ends, or let the firmware exit, with "
+    ".fini_array.* kept in the linker script (core/ports/record_wrap.c); then record again"
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,12 @@ class Remark:
     kind: str
     cause: str
     is_gap: bool
+    next_step: str | None = None
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether `tau check` counts it as a problem of the file."""
+        return self.is_gap or self.kind == RECOVERED
 
 
 @dataclass(frozen=True)
@@ -99,9 +113,14 @@ def ending_of(header: Mapping[str, Any], totals: Struct) -> Ending:
 
 
 def note_ending(path: Path | str, ending: Ending) -> None:
-    """Print a line on stderr for each remark on the trace at `path`; `tau -q` drops them."""
-    for sentence in ending.sentences:
-        output.note(f"tau: {path}: {sentence}")
+    """Print each remark on the trace at `path` on stderr; `tau -q` drops them."""
+    note_remarks(path, ending.remarks)
+
+
+def note_remarks(path: Path | str, remarks: Iterable[Remark]) -> None:
+    """Print remarks as note_ending does."""
+    for remark in remarks:
+        output.note(f"tau: {path}: {remark.cause}", remark.next_step)
 
 
 def _recovered(totals: Struct) -> Remark | None:
@@ -149,14 +168,29 @@ def _beginning(header: Mapping[str, Any]) -> Remark | None:
 
 
 def _lost(header: Mapping[str, Any]) -> list[Remark]:
-    """The remarks on losses after recording."""
+    """The remarks on losses after recording. The last one has the next step."""
+    step = LOSE_NOTHING_ON_TARGET if _is_of_target(header) else None
+    counts = _losses(header)
+    return [
+        Remark(
+            LOST,
+            f"{count:,} {LOST_TEXT.get(name, _short(name))}",
+            True,
+            step if place == len(counts) else None,
+        )
+        for place, (name, count) in enumerate(counts.items(), start=1)
+    ]
+
+
+def _losses(header: Mapping[str, Any]) -> dict[str, int]:
+    """The valid counts of the header's `lost`."""
     lost = header.get("lost")
     counts = lost.items() if isinstance(lost, dict) else ()
-    return [
-        Remark(LOST, f"{count:,} {LOST_TEXT.get(name, _short(name))}", True)
-        for name, count in counts
-        if type(count) is int and count > 0
-    ]
+    return {name: count for name, count in counts if type(count) is int and count > 0}
+
+
+def _is_of_target(header: Mapping[str, Any]) -> bool:
+    return header.get("recorder") == RECORDER_TARGET
 
 
 class Frees(Protocol):
@@ -175,7 +209,7 @@ def unseen_frees(header: Mapping[str, Any], frees: Frees) -> tuple[int, int]:
     that address in between [REC-21].
     """
     found = [(frees.unknown_count, frees.unknown_first_event)]
-    if header.get("recorder") == RECORDER_TARGET:
+    if _is_of_target(header):
         found.append((frees.double_free_count, frees.double_free_first_event))
     firsts = [first for count, first in found if count]
     return sum(count for count, _ in found), min(firsts, default=0)
@@ -183,7 +217,9 @@ def unseen_frees(header: Mapping[str, Any], frees: Frees) -> tuple[int, int]:
 
 def see_all(header: Mapping[str, Any]) -> str:
     """The next step for a recording that does not hold every allocation."""
-    return SEE_ALL_ON_TARGET if header.get("recorder") == RECORDER_TARGET else SEE_ALL
+    if not _is_of_target(header):
+        return SEE_ALL
+    return LOSE_NOTHING_ON_TARGET if _losses(header) else SEE_ALL_ON_TARGET
 
 
 def misuse_error(path: Path | str, header: Mapping[str, Any], frees: Frees) -> TauError | None:
@@ -192,7 +228,7 @@ def misuse_error(path: Path | str, header: Mapping[str, Any], frees: Frees) -> T
     That allocations are missing from it comes first: most programs are right.
     """
     count, first = unseen_frees(header, frees)
-    doubles = frees.double_free_count if header.get("recorder") != RECORDER_TARGET else 0
+    doubles = 0 if _is_of_target(header) else frees.double_free_count
     said = []
     if count:
         said.append(f"{_unseen_text(count)} (first: event {first:,})")
@@ -220,10 +256,15 @@ def _unseen(header: Mapping[str, Any], totals: Struct) -> Remark | None:
 
 
 def _no_exit(header: Mapping[str, Any]) -> Remark | None:
-    """The remark on a program that did not run to its exit. Its events are complete until then."""
+    """The remark on a program that did not run to its exit. Its events are complete until then,
+    except in a target's stream without an end mark: its end may be missing.
+    """
     ended = header.get("ended")
     if not isinstance(ended, str) or ended == ENDED_BY_EXIT:
         return None
+    if ended == ENDED_WITHOUT_MARK:
+        cause = "the recording may lack its end: the target's stream has no end mark"
+        return Remark(NO_END, cause, False, MARK_THE_END)
     return Remark(NO_EXIT, f"the program did not run to its exit: {_short(ended)}", False)
 
 

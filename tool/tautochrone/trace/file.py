@@ -134,7 +134,7 @@ class TraceReader:
 
     @property
     def ending(self) -> Ending:
-        """How the trace ended, and what is missing from it."""
+        """How the trace ended, and which events it lacks."""
         return ending_of(self.header, self.totals)
 
     @property
@@ -279,7 +279,7 @@ class TraceWriter:
         """Append events as columns of equal length; a missing column is 0.
 
         Raises TauError with the rule and the event if one violates a rule; the events before it
-        stay. Raises TauError if the disk is full; what is on the disk stays readable.
+        stay. Raises TauError if the disk is full; the events on the disk stay readable.
         """
         count = len(op)
         given = locals()

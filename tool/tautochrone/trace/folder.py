@@ -1,7 +1,5 @@
 """A folder of traces in the place of the traces."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

@@ -6,8 +6,6 @@ The events are unchanged, so a replay of the beginning is the beginning of the r
 recording whose clock counts accesses, the prefix ends where the next event begins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any

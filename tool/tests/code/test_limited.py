@@ -17,7 +17,7 @@ import pytest
 from tautochrone import native
 from tautochrone.code.images import building
 from tautochrone.coldcode.linux import build as kernel_build
-from tautochrone.coldcode.linux import initramfs, kept
+from tautochrone.coldcode.linux import build_cache, initramfs
 from tautochrone.compose import code
 from tautochrone.errors import TauError
 from tautochrone.record import accesses
@@ -86,7 +86,7 @@ STARTED = {
 def test_every_compiler_that_hangs_is_named(
     hanging: Path, monkeypatch: pytest.MonkeyPatch, name: str, start: Callable[[Path], object]
 ) -> None:
-    monkeypatch.setattr(kept, "cache_folder", lambda: hanging.parent / "cache")
+    monkeypatch.setattr(build_cache, "cache_folder", lambda: hanging.parent / "cache")
     monkeypatch.setattr(build.run, "__defaults__", ("", LIMIT_SECONDS, None, ""))
     monkeypatch.setattr(kernel_build, "VERSION_SECONDS_MAX", LIMIT_SECONDS)
     monkeypatch.setattr(initramfs, "SECONDS_MAX", LIMIT_SECONDS)

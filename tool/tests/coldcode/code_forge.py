@@ -1,7 +1,5 @@
 """Writes code recordings without QEMU: a sound one of three functions, and any change of it."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from pathlib import Path

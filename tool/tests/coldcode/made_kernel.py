@@ -4,8 +4,6 @@ Its files have static functions of the same names, one function is larger than a
 is in `.text`. A recording is sound by every rule: counts, touches and times agree.
 """
 
-from __future__ import annotations
-
 import random
 import subprocess
 import zlib

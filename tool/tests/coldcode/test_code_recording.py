@@ -1,17 +1,14 @@
 """Damaged and hostile code recordings: every cut, every flipped bit, every rule broken under sound
 checksums. Each is refused with its place, its cause and a next step, by every command."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tautochrone.coldcode.checking import problems_of
 from tautochrone.coldcode.chunks import varints
 from tautochrone.coldcode.kernel import read_kernel
-from tautochrone.coldcode.recording import SETTINGS, load
+from tautochrone.coldcode.recording import SETTINGS, load, problems_of
 from tautochrone.errors import TauError
 from tautochrone.facts import code_format as form
 from testing.command import tau
@@ -78,7 +75,7 @@ def block(index: int, **change: int) -> list[tuple[int, ...]]:
 FORGED = {
     "settings too short": ({"settings": b"short"}, "the chunk is too short"),
     "settings without JSON": ({"settings": SETTINGS.pack(1, 1) + b"{"}, "JSON cannot be read"),
-    "settings of a list": ({"settings": SETTINGS.pack(1, 1) + b"[]"}, "the JSON is no object"),
+    "settings of a list": ({"settings": SETTINGS.pack(1, 1) + b"[]"}, "the JSON is not an object"),
     "functions cut": ({"functions": b""}, "3 functions do not fit"),
     "functions overlap": (
         {"functions": forge.function_rows((1, 4, 0), (4, 4, 0), (9, 4, 0))},
@@ -147,7 +144,7 @@ FORGED = {
 
 
 def forged(name: str) -> bytes:
-    """The file of a name above that is no change of a part."""
+    """The file of a name above that does not change a part."""
     sound = forge.chunks()
     first, second, early, late, blocks, end = sound
     touches = form.CHUNK_TOUCHES

@@ -1,7 +1,5 @@
 """The replay of touches on a placement: against the model and all policies; its refusals."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -169,7 +167,7 @@ def test_a_recording_ends_where_a_function_is_first_touched(tmp_path: Path) -> N
 
 
 def test_another_kernel_needs_its_map(tmp_path: Path) -> None:
-    """A relinked kernel: pieces are found by file and section; what is not in it is not touched."""
+    """In a relinked kernel, pieces are found by file and section; missing code is not touched."""
     recording = recording_of(tmp_path)
     elsewhere = fragment_of((piece(0x8000, 0x20, "start"),), (piece(0x9000, 0x40, "gone"),))
     with pytest.raises(TauError, match="no function starts where"):

@@ -1,7 +1,5 @@
 """The map of a link and the placement of cold code: read, written, linked by GNU ld, refused."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path
@@ -60,7 +58,7 @@ BASE = 0xFFFFFFFF80000000
 
 
 def pieces_of(tmp_path: Path, text: str = MAP) -> tuple[Piece, ...]:
-    """What is read from a map."""
+    """The pieces that are read from a map."""
     path = tmp_path / "vmlinux.map"
     path.write_text(text)
     return read_link_map(path)
@@ -98,7 +96,7 @@ def test_overlapping_pieces_and_other_files_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", [-2, 20, 12])
 def test_a_map_that_is_cut_is_refused(tmp_path: Path, line: int) -> None:
     """Else a plan of a part of the kernel would be made, and called one of the kernel."""
-    with pytest.raises(TauError, match="no whole link map"):
+    with pytest.raises(TauError, match="not a whole link map"):
         pieces_of(tmp_path, "\n".join(MAP.split("\n")[:line]))
 
 

@@ -3,8 +3,6 @@
 Method: programs that write into a folder are shells and make; the disk is full for a made-up tar.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -14,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.coldcode.linux import build, kept, qemu, source
+from tautochrone.coldcode.linux import build, build_cache, qemu, source
 from tautochrone.coldcode.linux.build import PACKAGES, options_of
 from tautochrone.errors import TauError
 
@@ -23,9 +21,9 @@ SECONDS_MAX = 300
 MAKER = """
 import sys
 from pathlib import Path
-from tautochrone.coldcode.linux import kept
+from tautochrone.coldcode.linux import build_cache
 command = ["make", "--silent", "-C", sys.argv[1]]
-kept.folder(Path(sys.argv[1]), "made", "1", lambda _: kept.run(command, 60))
+build_cache.folder(Path(sys.argv[1]), "made", "1", lambda _: build_cache.run(command, 60))
 """
 # A signal while a program is being started would leave it, with the lock.
 RECIPE = "all:\n\tsleep 0.5\n\techo started\n\tsleep {seconds}\n\ttouch written\n"
@@ -46,24 +44,24 @@ def stopped(parent: Path, number: int, seconds: float) -> None:
 def test_a_stopped_build_leaves_no_program(tmp_path: Path, number: int) -> None:
     before = time.monotonic()
     stopped(tmp_path, number, SECONDS_MAX)
-    made = kept.folder(tmp_path, "made", "1", lambda folder: (folder / "file").touch())
+    made = build_cache.folder(tmp_path, "made", "1", lambda folder: (folder / "file").touch())
     assert (made / "file").exists() and not (tmp_path / "written").exists()
     assert time.monotonic() - before < SECONDS_MAX
 
 
-def test_nobody_writes_beside_the_program_of_a_killed_build(tmp_path: Path) -> None:
+def test_nobody_writes_next_to_the_program_of_a_killed_build(tmp_path: Path) -> None:
     stopped(tmp_path, signal.SIGKILL, 1.5)
 
     def make(folder: Path) -> None:
         assert (tmp_path / "written").exists()
         (folder / "file").touch()
 
-    assert (kept.folder(tmp_path, "made", "1", make) / "file").exists()
+    assert (build_cache.folder(tmp_path, "made", "1", make) / "file").exists()
 
 
 def test_a_waiting_process_says_so(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     stopped(tmp_path, signal.SIGKILL, 1.5)
-    kept.folder(tmp_path, "made", "1", lambda _: None)
+    build_cache.folder(tmp_path, "made", "1", lambda _: None)
     assert f"another process makes {tmp_path / 'made-1'}: waiting" in capfd.readouterr().err
 
 
@@ -77,7 +75,7 @@ def test_a_damaged_page_file_is_made_again(tmp_path: Path, damage: str) -> None:
             (folder / name).write_bytes(name.encode())
 
     def asked() -> Path:
-        return kept.folder(tmp_path, "linked", "1", make, sealed=sealed)
+        return build_cache.folder(tmp_path, "linked", "1", make, sealed=sealed)
 
     pages = asked() / build.PAGES
     before = pages.stat().st_ino
@@ -91,24 +89,24 @@ def test_a_damaged_page_file_is_made_again(tmp_path: Path, damage: str) -> None:
 def test_the_jobs_of_make_end_at_the_time_limit(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text("all:\n\techo $$$$ > pid; exec sleep 60\n")
     with pytest.raises(subprocess.TimeoutExpired):
-        kept.run(["make", "-C", str(tmp_path)], 2)
+        build_cache.run(["make", "-C", str(tmp_path)], 2)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 def test_a_kept_file_is_written_once_and_whole(tmp_path: Path) -> None:
     """Another process may read it at any time, and the cache may be read-only later."""
-    path = kept.file(tmp_path / "placements", ".lds", "text")
+    path = build_cache.file(tmp_path / "placements", ".lds", "text")
     assert path.read_text() == "text" and list(path.parent.iterdir()) == [path]
     path.chmod(0o444)
     before = path.stat()
-    assert kept.file(tmp_path / "placements", ".lds", "text") == path
+    assert build_cache.file(tmp_path / "placements", ".lds", "text") == path
     assert path.stat() == before
     path.unlink()
     path.write_text("te")  # a disk was full
-    assert kept.file(tmp_path / "placements", ".lds", "text").read_text() == "text"
+    assert build_cache.file(tmp_path / "placements", ".lds", "text").read_text() == "text"
     with pytest.raises(TauError, match="cannot build in") as raised:
-        kept.file(path, ".lds", "other")
+        build_cache.file(path, ".lds", "other")
     assert "XDG_CACHE_HOME" in str(raised.value.next_step)
 
 
@@ -118,13 +116,11 @@ def test_a_relative_cache_is_the_same_for_make(
     """make runs in another folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
-    assert kept.cache_folder() == tmp_path / "cache" / "tautochrone" / "linux"
+    assert build_cache.cache_folder() == tmp_path / "cache" / "tautochrone" / "linux"
 
 
-def test_a_full_disk_is_said_in_some_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """tar prints one line per file. What it wrote is removed."""
+def test_a_full_disk_is_said_in_some_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tar prints one line per file. The files that it wrote are removed."""
     tar = tmp_path / "bin" / "tar"
     tar.parent.mkdir()
     tar.write_text("#!/bin/sh\nyes 'tar: No space left on device' | head -n 99999 >&2\nexit 2\n")
@@ -136,8 +132,8 @@ def test_a_full_disk_is_said_in_some_lines(
     with pytest.raises(TauError, match="cannot be unpacked") as raised:
         source.prepared(archive)
     assert raised.value.said.count("\n") < 10
-    assert raised.value.next_step == kept.SPACE_STEP
-    assert not any(path.is_dir() for path in kept.cache_folder().iterdir())
+    assert raised.value.next_step == build_cache.SPACE_STEP
+    assert not any(path.is_dir() for path in build_cache.cache_folder().iterdir())
 
 
 @pytest.mark.parametrize("name", ["a b", "a:b", "a,b", "a$b", "a#b", "a\nb", "a'b"])
@@ -162,7 +158,7 @@ def test_missing_tar_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_configuration_is_text(tmp_path: Path) -> None:
     (tmp_path / "own.config").write_bytes(b"CONFIG_A=y\n\xda\xff\n")
-    with pytest.raises(TauError, match="is no configuration: it is no text") as raised:
+    with pytest.raises(TauError, match="is not a configuration: not a text file") as raised:
         options_of(str(tmp_path / "own.config"))
     assert "smallest" in str(raised.value.next_step)
 

@@ -4,8 +4,6 @@ lost.
 Method: made-up make programs, configurations, source folders and consoles.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import replace
@@ -14,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone.coldcode.linux import build as building
-from tautochrone.coldcode.linux import kept, qemu, source
+from tautochrone.coldcode.linux import build_cache, qemu, source
 from tautochrone.coldcode.linux.build import Built, Make, options_of
 from tautochrone.coldcode.linux.qemu import Boot
 from tautochrone.coldcode.linux.root import Root
@@ -54,9 +52,7 @@ def made_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> M
 # ---- Builds
 
 
-def test_the_errors_of_a_build_come_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_errors_of_a_build_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of this try: an earlier one failed otherwise."""
     make = made_make(tmp_path, monkeypatch, FAILING_MAKE)
     (tmp_path / "build" / "make.log").write_text("a.c:1: error: of another day\n")
@@ -71,10 +67,10 @@ def test_a_build_says_how_far_it_is_and_keeps_what_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     make = replace(made_make(tmp_path, monkeypatch, SLOW_MAKE), seconds_max=0.7)
-    monkeypatch.setattr(kept, "TELL_SECONDS", 0.2)
+    monkeypatch.setattr(build_cache, "TELL_SECONDS", 0.2)
     with pytest.raises(TauError, match=r"took over 0\.7 s") as raised:
         make.run(tmp_path / "build", "vmlinux")
-    assert "is kept" in str(raised.value.next_step)
+    assert "are kept" in str(raised.value.next_step)
     assert "building the kernel: 1 file, 0 s" in capfd.readouterr().err
 
 
@@ -84,9 +80,9 @@ def test_a_second_try_goes_on_where_the_first_one_stopped(tmp_path: Path) -> Non
         raise TauError("stopped")
 
     with pytest.raises(TauError, match="stopped"):
-        kept.folder(tmp_path, "build", "1", stop, goes_on=True)
-    made = kept.folder(tmp_path, "build", "1", lambda _: None, goes_on=True)
-    assert (made / "a.o").read_text() == "compiled" and kept.is_made(made)
+        build_cache.folder(tmp_path, "build", "1", stop, goes_on=True)
+    made = build_cache.folder(tmp_path, "build", "1", lambda _: None, goes_on=True)
+    assert (made / "a.o").read_text() == "compiled" and build_cache.is_made(made)
 
 
 def test_the_source_has_what_the_kernels_own_tests_include() -> None:
@@ -100,7 +96,7 @@ def test_the_source_has_what_the_kernels_own_tests_include() -> None:
 
 
 def refusal(missing: list[str], got: list[str]) -> TauError:
-    """What is said of a configuration."""
+    """The message about a configuration."""
     with pytest.raises(TauError) as raised:
         building._refuse(missing, got)
     return raised.value
@@ -110,7 +106,7 @@ def test_all_that_is_wrong_with_a_configuration_is_said_at_once() -> None:
     missing = ["CONFIG_COLD_CODE=y", "CONFIG_NO_SUCH=y", "CONFIG_NEITHER=5"]
     error = refusal(missing, ["CONFIG_SMP=y", "CONFIG_KVM=m", "CONFIG_MMU=y", "CONFIG_KPROBES=y"])
     assert "cold code cannot have CONFIG_SMP=y, CONFIG_KVM=m, CONFIG_KPROBES=y; " in error.message
-    assert error.message.endswith("does not get CONFIG_NO_SUCH=y, CONFIG_NEITHER=5")
+    assert error.message.endswith("Kconfig dropped CONFIG_NO_SUCH=y, CONFIG_NEITHER=5")
     assert "code_pager.md" in error.next_step and "correct the name" in error.next_step
     assert "COLD_CODE" not in error.message
 

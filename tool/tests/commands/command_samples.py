@@ -17,12 +17,14 @@ import numpy as np
 from tautochrone import native
 from tautochrone.facts import trace_format
 from tautochrone.record import accesses as access
-from tautochrone.record import merge
 from tautochrone.trace import file as trace
 from testing.random_trace import random_events
 from tool.tests.commands import target_samples
 from tool.tests.trace import trace_forge
 
+# Of a target's stream (docs/spec/recorder.md): magic, version, address shift, rows, payload bytes,
+# ABI, pointer bytes, sequence, ticks per second, dropped rows, start ticks, thread, checksum.
+TARGET_BLOCK = struct.Struct("<4sBBHHBBIIQQII")
 ESCAPE = "\x1b]0;forged\x07\x1b[31m"
 DEEP = 100_000
 DIGITS = "9" * 5000
@@ -143,8 +145,8 @@ def target_stream(source: random.Random, blocks: int = 4) -> bytes:
     stream = b""
     for sequence in range(blocks):
         payload = source.randbytes(source.randrange(0, 60))
-        head = merge.TARGET_BLOCK.pack(
-            *(merge.TARGET_MAGIC, 2, 3, 2, len(payload), 4, 4),
+        head = TARGET_BLOCK.pack(
+            *(b"TauT", 3, 3, 2, len(payload), 4, 4),
             *(sequence, 1_000_000, 0, 5, 0, 0),
         )[:-4]
         stream += head + struct.pack("<I", zlib.crc32(payload, zlib.crc32(head))) + payload

@@ -47,7 +47,7 @@ static void import(const char *text, size_t count, const char *scratch, int form
         exit(2);
     }
     struct tau_trace_importer *importer =
-        tau_trace_importer_open(writer, (enum tau_trace_import_form)form);
+        tau_trace_importer_open(writer, (enum tau_trace_import_format)form);
     bool good = true;
     for (size_t at = 0; good && at < count;) {
         size_t piece = 1 + (size_t)random_below(300);

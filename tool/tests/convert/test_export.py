@@ -1,7 +1,5 @@
 """`tau export`: CSV that comes back as it was, Parquet that holds the same, pipes, full disks."""
 
-from __future__ import annotations
-
 import builtins
 import csv
 import json
@@ -38,7 +36,7 @@ def test_csv_comes_back_as_it_was(tmp_path: Path, count: int) -> None:
     with open_trace(tmp_path / "a.tau") as first, open_trace(tmp_path / "b.tau") as second:
         names = [[("", 0), *reader.sites()] for reader in (first, second)]
     for name, column in events.items():
-        if name == "site":  # numbered anew, in the order of use
+        if name == "site":  # renumbered in the order of use
             wanted = [names[0][site] for site in column]
             assert [names[1][site] for site in found[name]] == wanted
         else:

@@ -13,7 +13,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from tautochrone.coldcode.kernel import read_kernel
-from tautochrone.coldcode.linux import flash, patching
+from tautochrone.coldcode.linux import must_stay
 from tautochrone.errors import TauError
 from tool.tests.coldcode import made_kernel
 from tool.tests.commands.target_samples import damaged_elf
@@ -34,8 +34,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def read(path: Path) -> None:
     """Read all that `tau coldcode` reads of a kernel."""
-    patching.patched_while_booting(read_kernel(path))
-    flash.symbols_of(path)
+    must_stay.patched_while_booting(read_kernel(path))
 
 
 @pytest.mark.parametrize("field", FIELDS)

@@ -21,7 +21,7 @@ from tautochrone.facts import plan_format
 from tautochrone.plan import file as planning
 from tautochrone.plan.bounds import Bound, Bounds
 from tautochrone.plan.build import Built
-from tautochrone.plan.code.section import CodePlan, Recorded
+from tautochrone.plan.code import CodePlan, Recorded
 from tautochrone.plan.file import (
     Plan,
     PlanClass,

@@ -1,6 +1,4 @@
-"""Recordings that end early: what is in their folder stays, and the next step fits the cause."""
-
-from __future__ import annotations
+"""Recordings that end early: their folder keeps its files, and the next step fits the cause."""
 
 import errno
 import os
@@ -11,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.commands.record import _stop_step
 from tautochrone.errors import TauError
-from tautochrone.record import merge, recordings
+from tautochrone.record import preloaded, raw_header, recordings
 
 TIMEOUT_S = 300
 MERGER = """
@@ -84,8 +81,8 @@ def test_what_a_program_puts_among_the_recordings_is_not_waited_for(tmp_path: Pa
         (errno.ENFILE, "open files"),
         (errno.ENOSPC, "free space"),
         (errno.EFBIG, "ulimit -f"),
-        (merge.STOP_CONFINED, "seccomp"),
+        (raw_header.STOP_CONFINED, "seccomp"),
     ],
 )
 def test_the_next_step_fits_why_recording_stopped(code: int, step: str) -> None:
-    assert step in _stop_step(code)
+    assert step in preloaded.stop_step(code)

@@ -6,15 +6,17 @@ holds them; bytes that are summed, by a checksum that counts.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 
 from tautochrone.record import accesses as access
 from tautochrone.record import merge
+
+from tool.tests.commands.command_samples import TARGET_BLOCK, target_stream
 
 MIB = 1 << 20
 
@@ -65,29 +67,15 @@ def test_numbers_that_no_recorder_writes_are_zero(tmp_path: Path) -> None:
     assert (header.pid, header.parent_pid) == (0, 7)
 
 
-def test_a_stream_of_false_beginnings_is_summed_in_bounds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("place", "is_found"), [(MIB - 200, True), (MIB, False)])
+def test_a_block_is_found_behind_false_beginnings_in_the_first_mib(
+    tmp_path: Path, place: int, is_found: bool
 ) -> None:
-    """Each block claims all bytes behind it; only as many as a block can hold may be summed."""
-    summed = 0
-
-    def counted(data: bytes, before: int = 0) -> int:
-        nonlocal summed
-        summed += len(data)
-        return crc32(data, before)
-
-    head = (merge.TARGET_MAGIC, 1, 1, 1)
-    block_bytes = merge.TARGET_BLOCK.size
-    count = MIB // block_bytes
-    claims = (block_bytes * (count - index - 1) for index in range(count))
+    """Each false block claims all bytes behind it, or as many as a block can hold."""
+    count = place // TARGET_BLOCK.size
+    claims = (TARGET_BLOCK.size * (count - index - 1) for index in range(count))
+    head = (b"TauT", 3, 1, 1)
+    data = b"".join(TARGET_BLOCK.pack(*head, min(one, 0xFFFF), *[0] * 8) for one in claims)
     path = tmp_path / "a.stream"
-    path.write_bytes(
-        b"".join(
-            merge.TARGET_BLOCK.pack(*head, min(claim, 0xFFFF), *[0] * 8)
-            for claim in claims
-        )
-    )
-    monkeypatch.setattr(merge.zlib, "crc32", counted)
-    assert not merge.is_target(path)
-    payload_bytes_max = merge.TARGET_PAYLOAD_BYTES_MAX
-    assert 0 < summed < (payload_bytes_max // block_bytes + 1) * (payload_bytes_max + block_bytes)
+    path.write_bytes(data.ljust(place, b"T") + target_stream(random.Random(1), 1))
+    assert merge.is_target(path) == is_found

@@ -1,9 +1,7 @@
-"""`tau report` writes one file, says what is in it, and refuses what it cannot use.
+"""`tau report` writes one file, says what it contains, and refuses input that it cannot use.
 
 Method: a trace of a few events is written, and the command is called on it.
 """
-
-from __future__ import annotations
 
 import json
 from pathlib import Path

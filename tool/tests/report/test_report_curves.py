@@ -3,8 +3,6 @@
 Method: random events (seed printed), one dictionary of live objects as the model.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

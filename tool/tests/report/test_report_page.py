@@ -4,8 +4,6 @@ Method: a page with every panel is loaded in a headless browser, which keeps a l
 and of its console; a page that does ask, and one that throws, show that the log would tell.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -27,9 +25,9 @@ from tautochrone.replay.entry import (
     Operation,
     Pages,
 )
-from tautochrone.report import classes, footprints, instructions, live_bytes, page, picture, sizes
+from tautochrone.report import cost_figures, heap_figures, page, picture
 from tautochrone.report.curves import Curves, curves_of
-from tautochrone.report.pages import draw_table
+from tautochrone.report.figure import draw
 from tautochrone.report.verdict import verdict
 
 HOSTILE = 'a</script><img src="http://hostile.invalid/x.png"> & "b"'
@@ -66,11 +64,11 @@ def report() -> str:
     """A page with every panel and hostile text wherever text goes."""
     curves = some_curves()
     panels = [
-        live_bytes.draw(curves),
-        footprints.draw(entries(), curves.peak_bytes),
-        sizes.draw([(24, 1, 1), (0, 1, 1), (1000, 1, 1)], {24, 104}),
-        classes.draw(curves, [(24, 1), (104, 2)]),
-        instructions.draw(entries(), "RV32IMC"),
+        heap_figures.live_bytes(curves),
+        heap_figures.footprints(entries(), curves.peak_bytes),
+        heap_figures.sizes([(24, 1, 1), (0, 1, 1), (1000, 1, 1)], {24, 104}),
+        heap_figures.pools(curves, [(24, 1), (104, 2)]),
+        cost_figures.instructions(entries(), "RV32IMC"),
     ]
     assert len(panels) == PANELS
     return page.page(HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, panels, HOSTILE, {HOSTILE: HOSTILE})
@@ -132,14 +130,14 @@ def test_text_of_others_is_escaped(report: str) -> None:
 
 
 def test_csv_holds_what_is_drawn() -> None:
-    assert footprints.draw(entries(), 1000).csv() == (
+    assert heap_figures.footprints(entries(), 1000).csv() == (
         "system,footprint_bytes,footprint_over_peak_live\n"
         "glibc,3000,3.0\ntlsf,2000,2.0\nbudget,1500,1.5\n"
     )
 
 
 def test_instructions_without_counts_make_no_panel() -> None:
-    assert instructions.draw(entries()[1:], "m4") is None
+    assert cost_figures.instructions(entries()[1:], "m4") is None
 
 
 def test_verdict_says_how_much_and_against_what() -> None:
@@ -190,13 +188,13 @@ def test_a_picture_is_small(name: str, tmp_path: Path, report: str) -> None:
 
 def test_circles_of_the_sizes_are_not_cut_off() -> None:
     """The largest count, whose circle may be the largest too, has room above it."""
-    plot = sizes.draw([(24, 1000, 900), (1000, 1, 1)], {24}).model
+    plot = draw(heap_figures.sizes([(24, 1000, 900), (1000, 1, 1)], {24}).figure)
     assert plot.y_range.start < 1 and plot.y_range.end > 2 * 1000
 
 
 def test_each_small_figure_names_its_axes() -> None:
     curves = some_curves()
-    _, grid = classes.draw(curves, [(24, 1), (104, 2)]).model.children
+    _, grid = draw(heap_figures.pools(curves, [(24, 1), (104, 2)]).figure).children
     small = [child for child, *_ in grid.children]
     titles = {(one.xaxis[0].axis_label, one.yaxis[0].axis_label) for one in small}
     assert len(small) == 2 and titles == {(curves.x_label, "objects")}
@@ -206,7 +204,7 @@ def test_each_small_figure_names_its_axes() -> None:
 def test_a_table_of_pages_and_costs_has_a_unit_in_each_row() -> None:
     pages = Pages(827, 469.629, 474, 2916, 9, "recorded", 1024, {}, 2048, None)
     entry = replace(entries()[0], name="rtvm", pages=pages)
-    columns = draw_table([entry]).columns
+    columns = cost_figures.table([entry]).columns
     assert columns["operation"] == ["pages mapped", "malloc"]
     assert columns["unit"] == ["pages", "instructions"]
     assert columns["mean"] == [469.6, None]

@@ -27,7 +27,7 @@ static const uint64_t HOSTILE[] = {0,          1,          127,        255,
                                    65535,      65536,      65537,      0x7fffffff,
                                    0x80000000, 0xffffffff, 1ull << 40, UINT64_MAX};
 
-// Seals the file header, every chunk that can be found and the trailer anew.
+// Seals the file header, every chunk that can be found and the trailer again.
 static void reseal(uint8_t *bytes, size_t count) {
     if (count < TAU_TRACE_FILE_HEADER_BYTES) {
         return;

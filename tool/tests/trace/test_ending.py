@@ -4,8 +4,6 @@ Method: traces that end too early for each reason there is are given to each com
 say is the property of the opened trace, whose sentences are pinned here.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess
@@ -63,7 +61,7 @@ def copied(path: Path) -> Path:
 
 
 BLOCK = f"{form.BLOCK_EVENTS_MAX:,}"
-# How the trace is made, the remark's kind, what it says, whether events are missing.
+# How the trace is made, the remark's kind, words of it, whether events are missing.
 ENDINGS: dict[str, tuple[Callable[[Path], Path], str, str, bool]] = {
     "cut in a block": (
         lambda path: cut(path, lambda data: trace_forge.chunks(data)[1][1] - 9),
@@ -232,7 +230,7 @@ def test_export_to_a_pipe_says_it_beside_the_events(tmp_path: Path) -> None:
 
 
 def test_check_calls_it_a_problem(ended: tuple[Path, str, str, bool]) -> None:
-    """What was not recorded is one; a program that was killed is not, if all it did is there."""
+    """Missing events are one; a killed program is not, if all of its events are there."""
     path, kind, words, is_gap = ended
     done = tau("check", path, "--json")
     document = json.loads(done.stdout)
@@ -245,7 +243,7 @@ def test_check_calls_it_a_problem(ended: tuple[Path, str, str, bool]) -> None:
 
 
 def test_a_replayed_beginning_is_said_to_be_one(tmp_path: Path) -> None:
-    """By `replay --events`, and by the report that is given what it printed."""
+    """By `replay --events`, and by the report of its output."""
     path, replayed = write(tmp_path / "t.tau"), tmp_path / "replay.json"
     done = tau("replay", path, "--on", "tlsf", "--events", 500, "--json")
     words = f"only the first 500 of {EVENTS:,} events"

@@ -1,7 +1,5 @@
 """The beginning of a trace is a trace of the same events, and replays as the whole one begins."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -45,7 +43,7 @@ def test_events_sites_and_header_are_the_same(tmp_path: Path) -> None:
     assert first_events(whole, count + 5, part) == count
     assert np.array_equal(events_of(part), events_of(whole))
     with open_trace(part) as reader:
-        assert reader.ending.is_complete, "all events are no beginning"
+        assert reader.ending.is_complete, "all events are the whole trace"
 
 
 def test_counted_accesses_end_where_the_next_event_began(tmp_path: Path) -> None:

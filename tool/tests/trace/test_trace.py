@@ -3,8 +3,6 @@
 Random events are compared with a plain Python model of the totals; the seed is printed.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -4,8 +4,6 @@ A damaged trace is refused, or read up to the damage and said to be recovered: n
 events read than were written.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """XXH64 and the sealing of chunks in plain Python, to forge traces whose checksums fit."""
 
-from __future__ import annotations
-
 from tautochrone.facts import trace_format as form
 
 MASK = 2**64 - 1

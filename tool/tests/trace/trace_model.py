@@ -1,7 +1,5 @@
 """Random events that keep the rules, and the totals of a trace computed the slow, plain way."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

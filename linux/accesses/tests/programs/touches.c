@@ -52,7 +52,7 @@ static void resized(void) {
     p = realloc((void *)p, 50);
     p[0] = 1;
     p = realloc((void *)p, 1003);
-    p[40] = p[64] = 1;  // what was given up is new again
+    p[40] = p[64] = 1;  // the part that was given up is new again
     free((void *)p);
     free((void *)wall);
 }

@@ -1,5 +1,5 @@
 // Merges each file that it is given, with the sanitizers' eyes on every access. The first argument
-// says what they are: raw recordings or target streams.
+// says whether they are raw recordings or target streams.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// What is resident while large objects change. Argument: grow, shrink, clear, or random with a
+// Resident memory while large objects change. Argument: grow, shrink, clear, or random with a
 // seed. grow makes one object larger by 1 MiB at a time, and prints its moves and resident MiB.
 // shrink prints resident MiB after two large objects became small. clear prints those after a
 // large calloc of memory that was used before. random checks the bytes of objects that are made,

@@ -46,7 +46,7 @@ static size_t size_of(uint64_t *state) {
                        : next(state) % 300000;
 }
 
-// All that may be used, not only what was asked for.
+// All usable bytes, not only the requested ones.
 static void fill(struct object *object, uint64_t *state) {
     object->pattern = (unsigned char)next(state);
     memset(object->bytes, object->pattern, malloc_usable_size(object->bytes));

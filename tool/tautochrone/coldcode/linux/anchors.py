@@ -4,8 +4,6 @@ Line numbers change with every release, the text around a place seldom does. An 
 missing or doubled is named, because code at a wrong place would be worse than no kernel.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from tautochrone import native
 from tautochrone.coldcode.fragment import read_fragment
-from tautochrone.coldcode.linux import fault_path, flash, kept, patching, source
+from tautochrone.coldcode.kernel import read_kernel
+from tautochrone.coldcode.linux import build_cache, flash, must_stay, source
 from tautochrone.console import output
 from tautochrone.errors import TauError
 
@@ -44,7 +45,7 @@ STEADY = {
     "CCACHE_NOHASHDIR": "1",
     "CCACHE_COMPILERCHECK": "content",
 }
-# What the user's shell could add to the kernel's make.
+# Variables of the user's shell that would change the kernel's make.
 UNWANTED = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "KBUILD_OUTPUT", "KCFLAGS", "O")
 COLD_CODE = "CONFIG_COLD_CODE"
 FRAGMENT = "cold_code.lds"
@@ -52,9 +53,9 @@ LINKER_SCRIPT = "arch/riscv/kernel/vmlinux.lds"
 IMAGE = "arch/riscv/boot/Image"
 PAGES = "pages.bin"
 LINKED = ("vmlinux", "vmlinux.map", IMAGE, ".config")
-# What a linked kernel is used for.
+# The files of a linked kernel that are used later.
 SEALED = ("vmlinux", "vmlinux.map", "Image", PAGES)
-# Folders in that of the source: of objects, and of all links.
+# Folders in the source's folder: of objects, and of all links.
 OBJECTS, LINKS = "build", "linked"
 SECONDS_MAX = 3 * 3600.0
 VERSION_SECONDS_MAX = 60
@@ -62,7 +63,7 @@ SAID_LINES = 30
 # Where a compiler, make or the linker says what failed: with several jobs not at the end.
 ERROR = re.compile(r"\berror: |\*\*\* |undefined reference|cannot find ")
 COMPILED = re.compile(rb"^  (?:CC|AS) ", re.MULTILINE)
-# What cold code's Kconfig excludes.
+# The options that cold code's Kconfig excludes.
 EXCLUDED = re.compile(r"!(\w+)|(\w+)=n\b")
 OPTION_LINE = re.compile(r"CONFIG_\w+=.+|#.*|")
 WRONG_SHOWN = 10
@@ -70,7 +71,7 @@ WRONG_SHOWN = 10
 
 @dataclass(frozen=True)
 class Wish:
-    """What to build. `configuration` is the name of one of ours, or a file of options.
+    """The kernel to build. `configuration` is the name of one of ours, or a file of options.
 
     `placement` is a fragment of the linker script; None: all code stays in RAM.
     """
@@ -83,7 +84,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Built:
-    """A linked kernel, in a folder that is kept."""
+    """A linked kernel, in a folder that is cache."""
 
     folder: Path
 
@@ -104,7 +105,7 @@ class Built:
 
     @property
     def image(self) -> Path:
-        """What a boot loader starts."""
+        """The image that a boot loader starts."""
         return self.folder / "Image"
 
 
@@ -120,7 +121,7 @@ def configurations() -> tuple[str, ...]:
 
 
 def options_of(configuration: str) -> str:
-    """The text of a configuration, with what every kernel with cold code needs."""
+    """The text of a configuration, and the options that every kernel with cold code needs."""
     path = configurations_folder() / f"{configuration}.config"
     step = f"choose one of {', '.join(configurations())}, or a file of options"
     if configuration not in configurations():
@@ -130,17 +131,17 @@ def options_of(configuration: str) -> str:
     try:
         said = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise TauError(f"{path} is no configuration: it is no text", step) from error
+        raise TauError(f"{path} is not a configuration: not a text file", step) from error
     wrong = [line for line in said.splitlines() if not OPTION_LINE.fullmatch(line.strip())]
     if wrong:
-        cause = f"{path} has lines that are no options: {'; '.join(wrong[:WRONG_SHOWN])}"
+        cause = f"{path}: not options: {'; '.join(wrong[:WRONG_SHOWN])}"
         raise TauError(cause, "write CONFIG_NAME=value on each line, or # in front of a remark")
     required = (configurations_folder() / "required.config").read_text()
     return f"{said}\n{required}"
 
 
 def build(wish: Wish) -> Built:
-    """Build what is missing. Raises TauError with the compiler's words if it cannot be built."""
+    """Build the missing parts. Raises TauError with the compiler's messages if that fails."""
     options = options_of(wish.configuration)
     text = ""
     if wish.placement is not None:
@@ -148,20 +149,22 @@ def build(wish: Wish) -> Built:
         text = wish.placement.read_text()
     tools = compiler_tools()
     folder = source.prepared(wish.archive)
-    mark = kept.hash_of([options, *tools.values(), *STEADY.values()])
+    mark = build_cache.hash_of([options, *tools.values(), *STEADY.values()])
     make = Make(folder, tools, wish.seconds_max)
-    objects = kept.folder(
+    objects = build_cache.folder(
         folder, OBJECTS, mark, lambda made: _compile(make, made, options), goes_on=True
     )
     return _linked(make, objects, text)
 
 
 def relink_of(vmlinux: Path, seconds_max: float = SECONDS_MAX) -> Callable[[str], Built] | None:
-    """What links the objects of a kernel that was built here with another fragment; None if it was
-    built elsewhere, or its objects are gone."""
+    """A function that links the objects of a kernel of `build` with another fragment. None if the
+    kernel was built elsewhere, or its objects are gone."""
     link = vmlinux.resolve().parent
     objects = link.parent.parent / f"{OBJECTS}-{link.name.partition('-')[0]}"
-    if link.parent.name != LINKS or not (kept.is_made(link, SEALED) and kept.is_made(objects)):
+    if link.parent.name != LINKS or not (
+        build_cache.is_made(link, SEALED) and build_cache.is_made(objects)
+    ):
         return None
     return lambda text: _linked(Make(objects.parent, compiler_tools(), seconds_max), objects, text)
 
@@ -174,7 +177,9 @@ def _linked(make: Make, objects: Path, text: str) -> Built:
         _link(make, objects, text, made)
 
     return Built(
-        kept.folder(objects.parent / LINKS, mark, kept.hash_of([text]), link, sealed=SEALED)
+        build_cache.folder(
+            objects.parent / LINKS, mark, build_cache.hash_of([text]), link, sealed=SEALED
+        )
     )
 
 
@@ -187,7 +192,7 @@ class Make:
     seconds_max: float
 
     def run(self, folder: Path, *words: str, **variables: str) -> None:
-        """Make WORDS in a build folder. Raises TauError with what it said, the errors first."""
+        """Make WORDS in a build folder. Raises TauError with make's output, the errors first."""
         environment = {name: value for name, value in os.environ.items() if name not in UNWANTED}
         environment |= STEADY | variables
         launcher = "ccache " if shutil.which("ccache") else ""
@@ -205,16 +210,22 @@ class Make:
 
             said_to = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": subprocess.STDOUT}
             try:
-                status = kept.run(command, self.seconds_max, tell, env=environment, **said_to)
+                status = build_cache.run(
+                    command, self.seconds_max, tell, env=environment, **said_to
+                )
             except FileNotFoundError as error:
                 raise TauError(f"{error.filename} is not installed", PACKAGES) from error
             except subprocess.TimeoutExpired as error:
                 cause = f"make {' '.join(words)} of the kernel took over {self.seconds_max:g} s"
-                step = "give more time with --seconds: what was compiled is kept"
+                step = "give more time with --seconds: compiled files are kept"
                 raise TauError(cause, step) from error
         if status:
             said = log.read_bytes()[before:].decode("utf-8", "replace")
-            step = kept.SPACE_STEP if kept.NO_SPACE in said else f"see {log}, or {PACKAGES}"
+            step = (
+                build_cache.SPACE_STEP
+                if build_cache.NO_SPACE in said
+                else f"see {log}, or {PACKAGES}"
+            )
             raise TauError("the kernel cannot be built", step, said=errors_first(said))
 
 
@@ -227,7 +238,7 @@ def errors_first(said: str) -> str:
 
 
 def compiler_tools() -> dict[str, str]:
-    """The compiler, and what it and the linker say of themselves."""
+    """The compiler, and the versions of compiler and linker."""
     linker = f"{PREFIX}ld"
     for compiler in (PREFIX + name for name in COMPILERS):
         if shutil.which(compiler) and shutil.which(linker):
@@ -240,11 +251,11 @@ def compiler_tools() -> dict[str, str]:
 
 
 def _version(program: str) -> str:
-    return kept.compiled([program, "--version"], VERSION_SECONDS_MAX).stdout
+    return build_cache.compiled([program, "--version"], VERSION_SECONDS_MAX).stdout
 
 
 def _compile(make: Make, folder: Path, options: str) -> None:
-    """Configure and compile, what a stopped try has not compiled yet."""
+    """Configure, and compile the rest if an earlier try was stopped."""
     wished = folder / "wished.config"
     wished.write_text(options)
     make.run(folder, "allnoconfig", KCONFIG_ALLCONFIG=str(wished))
@@ -258,7 +269,7 @@ def _compile(make: Make, folder: Path, options: str) -> None:
 
 
 def _refuse(missing: list[str], got: list[str]) -> None:
-    """Raise TauError for options that do not hold, with what keeps a kernel from cold code."""
+    """Raise TauError for options that Kconfig dropped, and for those that exclude cold code."""
     kconfig = (source.pager_folder() / "Kconfig").read_text()
     excluded = {f"CONFIG_{name}" for pair in EXCLUDED.findall(kconfig) for name in pair if name}
     found = [line for line in got if line[-2:] in ("=y", "=m") and line[:-2] in excluded]
@@ -268,7 +279,7 @@ def _refuse(missing: list[str], got: list[str]) -> None:
         causes.append(f"a kernel with cold code cannot have {', '.join(found)}")
         steps.append(f"remove {', '.join(found)}: docs/design/code_pager.md says why")
     if missing:
-        causes.append(f"the kernel's configuration does not get {', '.join(missing)}")
+        causes.append(f"Kconfig dropped {', '.join(missing)}")
         steps.append("correct the name, or add the options that it depends on")
     raise TauError("; ".join(causes), "; ".join(steps))
 
@@ -278,8 +289,8 @@ def _is_set(line: str) -> bool:
 
 
 def _link(make: Make, objects: Path, text: str, made: Path) -> None:
-    """Link the objects with a fragment, and keep what comes out."""
-    with kept.locked(objects / "link.lock"):
+    """Link the objects with a fragment, check the kernel and keep it."""
+    with build_cache.locked(objects / "link.lock"):
         (objects / FRAGMENT).write_text(text)
         # make does not know what the linker script includes.
         (objects / LINKER_SCRIPT).touch()
@@ -289,6 +300,6 @@ def _link(make: Make, objects: Path, text: str, made: Path) -> None:
         make.run(objects, "vmlinux", "Image")
         for name in LINKED:
             shutil.copy2(objects / name, made / Path(name).name)
-    fault_path.check(made / "vmlinux")
-    patching.check(made / "vmlinux")
-    (made / PAGES).write_bytes(flash.page_file_of(made / "vmlinux").content())
+    kernel = read_kernel(made / "vmlinux")
+    must_stay.check(kernel)
+    (made / PAGES).write_bytes(flash.page_file_of(kernel).content())

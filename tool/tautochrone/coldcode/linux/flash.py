@@ -1,14 +1,10 @@
 """The page file that flash holds [PAGER-4], and a flash chip of QEMU's `virt` with it."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
-from pathlib import Path
 
-from tautochrone.coldcode.kernel import RELINK, read_kernel
+from tautochrone.coldcode.kernel import Kernel
 from tautochrone.errors import TauError
-from tautochrone.files import elf_file
 
 MAGIC = b"TAUPAGES"
 VERSION = 1
@@ -34,31 +30,19 @@ class PageFile:
         return header.ljust(PAGE_BYTES, b"\xff") + b"".join(self.pages)
 
 
-def page_file_of(vmlinux: Path) -> PageFile:
+def page_file_of(kernel: Kernel) -> PageFile:
     """The page file of a linked kernel."""
-    kernel = read_kernel(vmlinux)
-    symbols = symbols_of(vmlinux)
-    if START not in symbols or not kernel.build_id:
-        raise TauError(f"{vmlinux} has no place for cold code", "use `tau coldcode build`")
-    start, end = symbols[START].address, symbols[END].address
-    code = kernel.code_at(start, end - start)
-    pages = [code[place : place + PAGE_BYTES] for place in range(0, end - start, PAGE_BYTES)]
+    if START not in kernel.places or not kernel.build_id:
+        raise TauError(f"{kernel.path} has no place for cold code", "use `tau coldcode build`")
+    cold = cold_range(kernel)
+    code = kernel.code_at(cold.start, len(cold))
+    pages = [code[place : place + PAGE_BYTES] for place in range(0, len(cold), PAGE_BYTES)]
     return PageFile(kernel.build_id, tuple(pages))
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a symbol is, and its bytes."""
-
-    address: int
-    size_bytes: int
-
-
-def symbols_of(vmlinux: Path) -> dict[str, Place]:
-    """The symbols of a kernel."""
-    with elf_file.opened(vmlinux, RELINK) as elf:
-        table = elf.get_section_by_name(".symtab")
-        return {row.name: Place(row["st_value"], row["st_size"]) for row in table.iter_symbols()}
+def cold_range(kernel: Kernel) -> range:
+    """The addresses of cold code in a kernel that has a place for it."""
+    return range(kernel.places[START].address, kernel.places[END].address)
 
 
 def chip_of(content: bytes) -> bytes:

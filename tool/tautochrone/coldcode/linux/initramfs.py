@@ -1,13 +1,11 @@
 """The first program of our kernels, compiled, in the archive that the kernel starts from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tautochrone import native
-from tautochrone.coldcode.linux import kept
+from tautochrone.coldcode.linux import build_cache
 from tautochrone.errors import TauError
 
 FLAGS = "-static -nostdlib -ffreestanding -fno-stack-protector -Os -Wall -Wextra -Werror".split()
@@ -37,14 +35,16 @@ def initramfs(compiler: str, rounds: int = ROUNDS) -> Path:
     def make(folder: Path) -> None:
         sources = [str(path) for path in files if path.suffix == ".c"]
         command = [compiler, *flags, "-o", str(folder / "init"), *sources]
-        done = kept.compiled(command, SECONDS_MAX)
+        done = build_cache.compiled(command, SECONDS_MAX)
         if done.returncode:
             raise TauError("the first program cannot be compiled", said=done.stderr)
         program = (folder / "init").read_bytes()
         entries = [Entry("dev", FOLDER), Entry("init", EXECUTABLE, program)]
         (folder / "initramfs.cpio").write_bytes(archive(entries))
 
-    folder = kept.folder(kept.cache_folder(), "init", kept.hash_of(parts), make)
+    folder = build_cache.folder(
+        build_cache.cache_folder(), "init", build_cache.hash_of(parts), make
+    )
     return folder / "initramfs.cpio"
 
 

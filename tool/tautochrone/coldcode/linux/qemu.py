@@ -1,6 +1,4 @@
-"""Boots a kernel of ours in QEMU's machine `virt`, recorded or not, and reads what it prints."""
-
-from __future__ import annotations
+"""Boots a kernel of ours in QEMU's machine `virt`, recorded or not, and reads its console."""
 
 import re
 import shutil
@@ -13,7 +11,7 @@ from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.linux import flash
 from tautochrone.coldcode.linux.build import Built
 from tautochrone.coldcode.linux.root import Root
-from tautochrone.coldcode.profile import QEMU_DEBIAN, QEMU_PACKAGE, How, NotEndedError, profile
+from tautochrone.coldcode.profile import QEMU_PACKAGE, How, NotEndedError, profile
 from tautochrone.coldcode.recording import CodeRecording, NotExecutedError
 from tautochrone.errors import TauError
 
@@ -36,7 +34,7 @@ NEEDED = ("MemTotal", "pages", "pinned_pages", "frames", "faults", "loads", "evi
 NEEDED += ("faults_interrupts_off", "page_microseconds", "worst_fault_instructions")
 NEEDED += ("worst_load_instructions", "tables_bytes", "store_bytes")
 SAID_LINES = 25
-# A tick of the slowest timer, 100 a second; a step that is no part of it.
+# A tick of the slowest timer, 100 a second; a step that does not divide it.
 WAIT_US_MAX, WAIT_STEP_US = 10_000, 6_181
 # How the kernel's words begin when it fails, and when it gives up.
 TROUBLE = re.compile(r"\b(?:usercopy: |kernel BUG at|BUG: |Oops|Unable to handle|Out of memory)")
@@ -48,8 +46,8 @@ CONSOLE, CHIP = "console", "flash"
 class Boot:
     """How a kernel is booted. `pages` is what flash holds; None: an empty flash.
 
-    `options` are words of the kernel's command line. The seed is that of all randomness, and of
-    where interrupts come. `name` is what messages call the kernel.
+    `options` are words of the kernel's command line. The seed is for all randomness, and for
+    the places of interrupts. `name` is what messages call the kernel.
     """
 
     root: Root
@@ -97,7 +95,7 @@ class Seen:
             raise TauError(cause, f"let it print {FILES}, each line after `tau: `")
         if not self.results:
             cause = "the first program printed no result"
-            raise TauError(cause, f"let it print `{RESULT}` and what is to be compared")
+            raise TauError(cause, f"let it print `{RESULT}` and a result to compare")
 
 
 def boot(built: Built, how: Boot) -> Seen:
@@ -117,7 +115,7 @@ def boot(built: Built, how: Boot) -> Seen:
 def boot_recorded(
     built: Built, how: Boot, recording: Path, force: bool = False
 ) -> tuple[Seen, CodeRecording]:
-    """The same, with a recording of what is executed once the kernel has booted."""
+    """The same, with a recording of the code that is executed after boot."""
     with tempfile.TemporaryDirectory() as folder:
         command = _command(built, how, Path(folder))
         limits = How(MARKER, seconds_max=how.seconds_max, force=force)

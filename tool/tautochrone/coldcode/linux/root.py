@@ -3,10 +3,8 @@
 root = open_root(Path("root.img"), folder)     # a folder, a cpio archive, or an ext4 image
 
 A disk would answer at times that differ from run to run, so that a file system is put into memory
-behind that of the kernel.
+behind the kernel's memory.
 """
-
-from __future__ import annotations
 
 import stat
 from collections.abc import Iterator
@@ -80,11 +78,11 @@ def open_root(path: Path, folder: Path) -> Root:
         return Root(path.resolve())
     if head[EXT4_MAGIC_PLACE:] == EXT4_MAGIC:
         return Root(path.resolve(), is_disk=True)
-    raise TauError(f"{path} is no root file system", f"name {KINDS}")
+    raise TauError(f"{path} is not a root file system", f"name {KINDS}")
 
 
 def _entries(folder: Path) -> Iterator[Entry]:
-    """All below FOLDER; a folder before what is in it."""
+    """All below FOLDER; a folder before its content."""
     for path in sorted(folder.rglob("*")):
         name, mode = str(path.relative_to(folder)), path.lstat().st_mode
         if stat.S_ISLNK(mode):
@@ -94,4 +92,4 @@ def _entries(folder: Path) -> Iterator[Entry]:
         elif stat.S_ISDIR(mode):
             yield Entry(name, mode)
         else:
-            raise TauError(f"{path} is no file, folder or link", "use devtmpfs for devices")
+            raise TauError(f"{path} is not a file, folder or link", "use devtmpfs for devices")

@@ -1,26 +1,25 @@
-"""Runs a kernel with cold code beside the same kernel with all its code in RAM, in QEMU.
+"""Boots a kernel with cold code in QEMU; on request also the same kernel with all code in RAM.
 
-result = run(How(planner=placer(0.999, 16, "round-robin"), threshold=0.999, frames=16))
+result = run(How(threshold=0.999, frames=16))
 
-What is missing is made first: the kernel, a recording of it, a placement, a link with that.
+Missing parts are made first: the kernel, a recording of it, a plan, and a link with its placement.
 """
 
-from __future__ import annotations
-
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tautochrone.coldcode.fragment import fragment_text, read_fragment
+from tautochrone.coldcode.fragment import PAGE_BYTES, fragment_text, read_fragment
 from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.link_map import Piece, read_link_map
-from tautochrone.coldcode.linux import flash, kept
+from tautochrone.coldcode.linux import build_cache
 from tautochrone.coldcode.linux.build import Built, Wish, build, compiler_tools
 from tautochrone.coldcode.linux.initramfs import initramfs
+from tautochrone.coldcode.linux.must_stay import patched_while_booting
 from tautochrone.coldcode.linux.qemu import (
     MEMORY_BYTES,
     NANOSECONDS_PER_INSTRUCTION,
@@ -29,37 +28,35 @@ from tautochrone.coldcode.linux.qemu import (
     boot_recorded,
 )
 from tautochrone.coldcode.linux.root import Root, open_root
-from tautochrone.coldcode.linux.settling import settled, warn_of_misplaced
+from tautochrone.coldcode.linux.settle import settled, warn_of_misplaced
+from tautochrone.coldcode.pieces import code_of
+from tautochrone.coldcode.planning import Planned, for_part
 from tautochrone.coldcode.recording import CodeRecording
 from tautochrone.coldcode.replay import Cache, replay, touches_of, until
 from tautochrone.console import signals
 from tautochrone.errors import TauError
 
-POLICIES = ("round-robin", "random", "nru", "aging")
 STORES = ("flash", "compressed", "ram")
-PAGE_BYTES = flash.PAGE_BYTES
 KIB = 1024
-# What the kernel calls for the first program, once the pager is at work.
+# The kernel calls it for the first program, once the pager is at work.
 FIRST_PROGRAM = "run_init_process"
-# The counters count from the return of the first of these to the second one on, which releases
-# cold code, until the third one reads them. A kernel without cold code calls them, too.
+# The counters begin when the first of these has returned to the second, which releases cold code.
+# They end when the third reads them. A kernel without cold code calls them, too.
 RELEASE_BEHIND, RELEASED_BY = "tau_cold_counters_show", "tau_cold_activate"
 COUNTED_UNTIL = "counters_show"
 MARKS = (RELEASE_BEHIND, RELEASED_BY, COUNTED_UNTIL)
-# Places the code of a kernel on pages, from a recording of it, and the pieces of other links of it.
-Planner = Callable[[Built, CodeRecording, Sequence[Piece]], Sequence[Sequence[Piece]]]
 
 
 @dataclass(frozen=True)
 class How:
-    """What to run. Without a placement in `wish`, `planner` makes one for `threshold`.
+    """The run that is wanted. Without a placement in `wish`, one is planned for `threshold`.
 
-    `code_sha256` is the code that the placement was planned for; None: nobody knows. `root` holds
-    the programs; None: ours. `append` goes to the kernel's command line. The recording of the
-    kernel with all code in RAM is kept at `recording`, if that is a path.
+    `code_sha256` is the code that the placement was planned for; None if that is unknown. `root`
+    holds the programs; None: ours. `append` goes to the kernel's command line. With
+    `is_compared`, the kernel with all code in RAM is booted, too. Its recording is kept at
+    `recording`, if that is a path.
     """
 
-    planner: Planner
     threshold: float | None
     wish: Wish = field(default_factory=Wish)
     code_sha256: str | None = None
@@ -73,105 +70,26 @@ class How:
     memory_bytes: int = MEMORY_BYTES
     seed: int = 1
     seconds_max: float = 600.0
+    is_compared: bool = False
     recording: Path | None = None
     force: bool = False
 
     @property
     def cache(self) -> Cache:
-        """As the kernel is told."""
+        """The cache of cold code that the kernel gets."""
         return Cache(self.frames, self.policy, interrupt_pages=self.interrupt_pages)
 
-
-def run(how: How) -> dict[str, Any]:
-    """Build, boot both kernels, and compare."""
-    baseline = build(replace(how.wish, placement=None))
-    _refuse_other_kernel(baseline, how)
-    with signals.ended_by_exceptions(), tempfile.TemporaryDirectory() as folder:
-        how_boot = Boot(
-            _root(how, Path(folder)),
-            options=tuple(how.append.split()),
-            memory_bytes=how.memory_bytes,
-            seed=how.seed,
-            seconds_max=how.seconds_max,
-            name="the kernel with all code in RAM",
-        )
-        recording = how.recording or Path(folder) / "baseline.taucode"
-        plain = boot_recorded(baseline, how_boot, recording, how.force)
-        plain[0].refuse_gaps()
-        wish = how.wish
-        if wish.placement is None:
-            wish = replace(wish, placement=placed(how, baseline, plain[1]))
-        built = build(wish)
-        if how.wish.placement is not None:
-            warn_of_misplaced(built, how.wish.placement)
-        options = [f"frames={how.frames}", f"policy={how.policy}", f"store={how.store}"]
-        options += [f"delay_us={how.delay_us}", f"frames_least={how.cache.frames_least}"]
-        paged_boot = replace(
-            how_boot,
-            name="the kernel with cold code",
-            pages=built.pages.read_bytes() if how.store == "flash" else None,
-            options=(*how_boot.options, *(f"coldcode.{option}" for option in options)),
-        )
-        paged = boot_recorded(built, paged_boot, Path(folder) / "paged.taucode")
-        paged[0].refuse_gaps()
-    return compared(how, wish, Run(baseline, *plain), Run(built, *paged))
-
-
-def _root(how: How, folder: Path) -> Root:
-    """Where programs come from."""
-    if how.root is None:
-        return Root(initramfs(compiler_tools()["compiler"]))
-    return open_root(how.root, folder)
-
-
-def _refuse_other_kernel(baseline: Built, how: How) -> None:
-    """Raise TauError if the placement was planned for another kernel than this configuration's."""
-    code_sha256 = read_kernel(baseline.vmlinux).code_sha256
-    if how.code_sha256 not in (None, code_sha256):
-        raise TauError(
-            f"the plan is of another kernel: code {how.code_sha256[:16]}, and that of"
-            f" {how.wish.configuration} is {code_sha256[:16]}",
-            "name its --configuration and --source, or plan again from `tau coldcode run"
-            " --recording`",
-        )
-
-
-def placed(how: How, baseline: Built, recording: CodeRecording) -> Path:
-    """The planner's fragment, planned until every piece is on its page as linked."""
-    pages = settled(
-        lambda linked: how.planner(baseline, recording, linked),
-        lambda pages: pages,
-        lambda text: build(replace(how.wish, placement=_written(text))),
-    )
-    return _written(fragment_text(pages))
-
-
-def _written(text: str) -> Path:
-    return kept.file(kept.cache_folder() / "placements", ".lds", text)
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Bytes of a linked kernel in RAM: its code, the pager's variables, and all code and data
-    without what is freed after boot."""
-
-    text: int
-    pager: int
-    static: int
-
-
-def sizes_of(built: Built) -> Sizes:
-    """The sizes by the symbols of the linker script."""
-    symbols = flash.symbols_of(built.vmlinux)
-    at = {name: place.address for name, place in symbols.items()}
-    init = at["__init_end"] - at["__init_begin"]
-    pager = symbols["tau_cold_pager"].size_bytes
-    return Sizes(at["_etext"] - at["_start"], pager, at["_end"] - at["_start"] - init)
+    @property
+    def pager_options(self) -> list[str]:
+        """The pager's words of the kernel's command line."""
+        options = [f"frames={self.frames}", f"policy={self.policy}", f"store={self.store}"]
+        options += [f"delay_us={self.delay_us}", f"frames_least={self.cache.frames_least}"]
+        return [f"coldcode.{option}" for option in options]
 
 
 @dataclass(frozen=True)
 class Run:
-    """A kernel, what it printed, and what it executed."""
+    """A kernel, the output of its programs, and the code that it executed."""
 
     built: Built
     seen: Seen
@@ -186,10 +104,115 @@ class Run:
         return self.recording.end_time - begin - reading
 
 
-def compared(how: How, wish: Wish, baseline: Run, paged: Run) -> dict[str, Any]:
-    """The result: what came back, and what it cost."""
-    sizes, before = sizes_of(paged.built), sizes_of(baseline.built)
-    plain, seen = baseline.seen, paged.seen
+def run(how: How) -> dict[str, Any]:
+    """Build, boot, and report the result."""
+    baseline = build(replace(how.wish, placement=None))
+    _refuse_other_kernel(baseline, how)
+    with signals.ended_by_exceptions(), tempfile.TemporaryDirectory() as folder:
+        plain_boot = Boot(
+            _root(how, Path(folder)),
+            options=tuple(how.append.split()),
+            memory_bytes=how.memory_bytes,
+            seed=how.seed,
+            seconds_max=how.seconds_max,
+            name="the kernel with all code in RAM",
+        )
+        plain = None
+        if how.is_compared or how.recording or how.wish.placement is None:
+            path = how.recording or Path(folder) / "baseline.taucode"
+            plain = _booted(baseline, plain_boot, path, how.force)
+        wish = how.wish
+        if wish.placement is None:
+            assert plain is not None
+            wish = replace(wish, placement=placed(how, baseline, plain.recording))
+        built = build(wish)
+        if how.wish.placement is not None:
+            warn_of_misplaced(built, how.wish.placement)
+        paged_boot = replace(
+            plain_boot,
+            name="the kernel with cold code",
+            pages=built.pages.read_bytes() if how.store == "flash" else None,
+            options=(*plain_boot.options, *how.pager_options),
+        )
+        paged = _booted(built, paged_boot, Path(folder) / "paged.taucode")
+    result = result_of(how, wish, baseline, paged)
+    if how.is_compared:
+        assert plain is not None
+        result |= compared(how, wish, plain, paged)
+    return result
+
+
+def _booted(built: Built, boot: Boot, recording: Path, force: bool = False) -> Run:
+    """The run of a kernel. Raises TauError if its first program did not print all values."""
+    found = Run(built, *boot_recorded(built, boot, recording, force))
+    found.seen.refuse_gaps()
+    return found
+
+
+def _root(how: How, folder: Path) -> Root:
+    """The root file system, with the programs."""
+    if how.root is None:
+        return Root(initramfs(compiler_tools()["compiler"]))
+    return open_root(how.root, folder)
+
+
+def _refuse_other_kernel(baseline: Built, how: How) -> None:
+    """Raise TauError if the placement was planned for another kernel than this configuration's."""
+    if how.code_sha256 is None:
+        return
+    code_sha256 = read_kernel(baseline.vmlinux).code_sha256
+    if how.code_sha256 != code_sha256:
+        raise TauError(
+            f"the plan is of another kernel: code {how.code_sha256[:16]}, but"
+            f" {how.wish.configuration} has code {code_sha256[:16]}",
+            "name its --configuration and --source, or plan again from `tau coldcode run"
+            " --recording`",
+        )
+
+
+def placed(how: How, baseline: Built, recording: CodeRecording) -> Path:
+    """The fragment of a plan for how.threshold, in which every piece is on its page as linked."""
+    assert how.threshold is not None
+    kernel, pieces = read_kernel(baseline.vmlinux), read_link_map(baseline.link_map)
+    threshold, kept = how.threshold, patched_while_booting(kernel)
+
+    def plan(linked: Sequence[Piece]) -> Planned:
+        code = code_of(kernel, pieces, [recording], kept, linked)
+        return for_part(code, threshold, Cache(how.frames, how.policy))
+
+    planned = settled(plan, lambda text: build(replace(how.wish, placement=_written(text))))
+    return _written(fragment_text(planned.page_pieces))
+
+
+def _written(text: str) -> Path:
+    return build_cache.file(build_cache.cache_folder() / "placements", ".lds", text)
+
+
+# ---- The result
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of a linked kernel in RAM: its code, the pager's variables, and all code and data
+    except those that are freed after boot."""
+
+    text: int
+    pager: int
+    static: int
+
+
+def sizes_of(built: Built) -> Sizes:
+    """The sizes by the symbols of the linker script."""
+    places = read_kernel(built.vmlinux).places
+    at = {name: place.address for name, place in places.items()}
+    init = at["__init_end"] - at["__init_begin"]
+    pager = places["tau_cold_pager"].size_bytes
+    return Sizes(at["_etext"] - at["_start"], pager, at["_end"] - at["_start"] - init)
+
+
+def result_of(how: How, wish: Wish, baseline: Built, paged: Run) -> dict[str, Any]:
+    """The RAM that cold code frees, by the sizes of both kernels, and the pager's counters."""
+    sizes, before, seen = sizes_of(paged.built), sizes_of(baseline), paged.seen
     pages, pinned = seen.number("pages"), seen.number("pinned_pages")
     gone, cache = (pages - pinned) * PAGE_BYTES, seen.number("frames") * PAGE_BYTES
     # The pager's variables are in the kernel's data already.
@@ -214,29 +237,36 @@ def compared(how: How, wish: Wish, baseline: Run, paged: Run) -> dict[str, Any]:
         "static_bytes": sizes.static - gone + cache + tables,
         "baseline_static_bytes": before.static,
         "memory_total_bytes": seen.number("MemTotal") * KIB,
-        "baseline_memory_total_bytes": plain.number("MemTotal") * KIB,
         "faults": seen.number("faults"),
         "loads": seen.number("loads"),
         "evictions": seen.number("evictions"),
-        "replayed_loads": replayed_loads(how, wish.placement, baseline),
         "replayed_own_loads": replayed_loads(how, wish.placement, paged),
-        "marks_missing": marks_missing(baseline.recording, paged.recording),
         "faults_interrupts_off": seen.number("faults_interrupts_off"),
         "page_microseconds": seen.number("page_microseconds"),
         "worst_fault_instructions": _instructions(seen, "worst_fault_instructions"),
         "worst_load_instructions": _instructions(seen, "worst_load_instructions"),
         "system_instructions": paged.system_instructions,
-        "baseline_system_instructions": baseline.system_instructions,
-        "outputs_equal": seen.results == plain.results,
         "seed": how.seed,
         "pager": list(seen.pager),
         "kernel": str(paged.built.folder),
     }
 
 
+def compared(how: How, wish: Wish, plain: Run, paged: Run) -> dict[str, Any]:
+    """The comparison with the kernel that has all its code in RAM."""
+    assert wish.placement is not None
+    return {
+        "baseline_memory_total_bytes": plain.seen.number("MemTotal") * KIB,
+        "replayed_loads": replayed_loads(how, wish.placement, plain),
+        "marks_missing": marks_missing(plain.recording, paged.recording),
+        "baseline_system_instructions": plain.system_instructions,
+        "outputs_equal": paged.seen.results == plain.seen.results,
+    }
+
+
 def replayed_loads(how: How, placement: Path, run: Run) -> int | None:
-    """The loads in a replay of what a kernel executed while the counters count. None: the placement
-    is of another link than the kernel."""
+    """The loads in a replay of the code that a kernel executed while the counters count. None: the
+    placement is of another link than the kernel."""
     linked = read_link_map(run.built.link_map)
     try:
         touches = touches_of(counted(run.recording), read_fragment(placement), linked)
@@ -246,15 +276,15 @@ def replayed_loads(how: How, placement: Path, run: Run) -> int | None:
 
 
 def marks_missing(*recordings: CodeRecording) -> list[str]:
-    """Which MARKS of the window that `counted` takes one of the recordings does not have."""
+    """The MARKS of the window of `counted` that one of the recordings does not have."""
     executed = [set(np.array(each.functions.names)[each.touches]) for each in recordings]
     return [name for name in MARKS if not all(name in names for names in executed)]
 
 
 def counted(recording: CodeRecording) -> CodeRecording:
-    """What was executed from the release of cold code on, until the counters were read.
+    """The recording from the release of cold code on, until the counters were read.
 
-    Without these MARKS: from the begin of the recording, and to its end.
+    Without these MARKS: from its beginning, and to its end.
     """
     names = np.array(recording.functions.names)[recording.touches]
     is_release = names == RELEASED_BY

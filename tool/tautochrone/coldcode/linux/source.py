@@ -1,7 +1,4 @@
-"""The source of Linux with the code pager in it: unpacked from an archive, or copied, and changed.
-"""
-
-from __future__ import annotations
+"""The source of Linux with the code pager: unpacked from an archive or copied, then changed."""
 
 import os
 import re
@@ -13,7 +10,7 @@ from fnmatch import translate
 from pathlib import Path
 
 from tautochrone import native
-from tautochrone.coldcode.linux import anchors, kept
+from tautochrone.coldcode.linux import anchors, build_cache
 from tautochrone.errors import TauError
 from tautochrone.files import input_file
 
@@ -22,7 +19,7 @@ PACKAGE = "apt install linux-source-6.12"
 TARGET = "arch/riscv/coldcode"
 # Large, and nothing that a kernel for riscv64 needs: 600 MB of 1.7 GB.
 LEFT_OUT = ("drivers/gpu/drm/amd/*.[ch]", "Documentation/*/*", "tools/testing/selftests/*/*")
-# What a build in the source's own folder has left, and what is not source at all.
+# Left by a build in the source's own folder, or not source at all.
 BUILT = (".git", ".config", "include/config", "include/generated", "arch/*/include/generated")
 BUILT += ("*.o", "*.a", "*.ko", "*.cmd")
 IS_SOURCE = ("Makefile", "arch/riscv/kernel/vmlinux.lds.S")
@@ -45,7 +42,7 @@ def pager_folder() -> Path:
 
 
 def pager_files() -> dict[str, Path]:
-    """Each file that is put into the kernel's TARGET, with what it is a copy of."""
+    """Each file that is put into the kernel's TARGET, with its original."""
     pager, core = pager_folder(), native.core_sources()
     files = {str(path.relative_to(pager)): path for path in pager.rglob("*") if path.is_file()}
     for pattern in (*CORE, *CORE_PRIVATE):
@@ -62,7 +59,7 @@ def prepared(archive: Path) -> Path:
     else:
         step = PACKAGE if archive == ARCHIVE else "name an archive, as linux-source-6.12.tar.xz"
         input_file.check(archive, "archive of the kernel's source", step)
-    parts = [folder_hash(archive) if is_folder else kept.file_hash(archive), *LEFT_OUT]
+    parts = [folder_hash(archive) if is_folder else build_cache.file_hash(archive), *LEFT_OUT]
     for name, path in files.items():
         parts += [name, path.read_bytes()]
 
@@ -74,11 +71,11 @@ def prepared(archive: Path) -> Path:
             shutil.rmtree(folder)  # a disk may be full of it
             raise
 
-    cache = kept.cache_folder()
-    if UNUSABLE.search(str(cache)):
-        cause = f"the kernel's make cannot build in {cache}: its name has spaces or punctuation"
+    parent = build_cache.cache_folder()
+    if UNUSABLE.search(str(parent)):
+        cause = f"the kernel's make cannot build in {parent}: its name has spaces or punctuation"
         raise TauError(cause, "name another folder with XDG_CACHE_HOME")
-    return kept.folder(cache, "source", kept.hash_of(parts), make)
+    return build_cache.folder(parent, "source", build_cache.hash_of(parts), make)
 
 
 def unpack(archive: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
@@ -92,7 +89,7 @@ def unpack(archive: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
         command += [f"*/{name}" for name in names]
     with tempfile.TemporaryFile() as file:
         try:
-            status = kept.run(command, UNPACK_SECONDS_MAX, stderr=file)
+            status = build_cache.run(command, UNPACK_SECONDS_MAX, stderr=file)
         except FileNotFoundError as error:
             raise TauError(f"{error.filename} is not installed", "apt install tar") from error
         except subprocess.TimeoutExpired as error:
@@ -103,7 +100,7 @@ def unpack(archive: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
     if status:
         # A line for each of the files.
         said = "\n".join(said.splitlines()[:SAID_LINES])
-        step = kept.SPACE_STEP if kept.NO_SPACE in said else PACKAGE
+        step = build_cache.SPACE_STEP if build_cache.NO_SPACE in said else PACKAGE
         raise TauError(f"{archive} cannot be unpacked", step, said=said)
 
 
@@ -131,11 +128,11 @@ def folder_hash(folder: Path) -> str:
             path = Path(parent, name)
             status = path.lstat()
             found.append(f"{path.relative_to(folder)} {status.st_size} {status.st_mtime_ns}")
-    return kept.hash_of(found)
+    return build_cache.hash_of(found)
 
 
 def copy(source: Path, folder: Path) -> None:
-    """Copy a source folder into FOLDER, without what was built in it."""
+    """Copy a source folder into FOLDER, without built files."""
     left_out = _left_out_of(source)
     try:
         shutil.copytree(source, folder, symlinks=True, ignore=left_out, dirs_exist_ok=True)
@@ -157,7 +154,7 @@ def _left_out_of(source: Path) -> Callable[[str, list[str]], set[str]]:
 
 
 def put(folder: Path) -> None:
-    """Put our files, and what is inserted at anchors, into the kernel's source in FOLDER."""
+    """Put our files and our insertions into the kernel's source in FOLDER."""
     anchors.apply(anchors.read_insertions(pager_folder() / "anchors.toml"), folder)
     for name, path in pager_files().items():
         target = folder / TARGET / name

@@ -1,11 +1,8 @@
 """`tau coldcode`: a kernel that keeps only its hot code in RAM."""
 
-from __future__ import annotations
-
 import click
 
-from tautochrone.commands import report
-from tautochrone.commands.coldcode import build, plan, profile, replay, run
+from tautochrone.commands.coldcode import build, plan, profile, replay, report, run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -13,7 +10,7 @@ def command() -> None:
     """Keep only the hot code of a kernel in RAM, and load the rest when it is executed.
 
     \b
-    tau coldcode run
+    tau coldcode run --compare
     tau coldcode build --configuration own.config
     tau coldcode profile --kernel vmlinux -o day.taucode -- qemu-system-riscv64 -kernel Image
     tau coldcode plan day.taucode --kernel vmlinux --map vmlinux.map --ram 300K -o plan.toml
@@ -22,7 +19,7 @@ def command() -> None:
     tau coldcode run --configuration own.config --plan plan.toml
 
     The first command does all of it with a kernel and programs of ours. docs/tutorials/cold-code.md
-    goes through the others. docs/spec/code_recording.md, code_plan.md and code_pager.md define the
+    shows the others. docs/spec/code_recording.md, code_plan.md and code_pager.md define the
     files.
     """
 

@@ -1,14 +1,12 @@
 """`tau coldcode build`: a Linux kernel whose cold code can leave RAM."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tautochrone import unseen
-from tautochrone.commands.coldcode.build_options import build_options
+from tautochrone.commands.coldcode.options import build_options
 from tautochrone.console import output
 
 
@@ -29,7 +27,7 @@ def command(
     """
     from tautochrone.coldcode.linux.build import Wish, build
     from tautochrone.coldcode.linux.run import sizes_of
-    from tautochrone.coldcode.linux.settling import warn_of_misplaced
+    from tautochrone.coldcode.linux.settle import warn_of_misplaced
     from tautochrone.coldcode.linux.source import ARCHIVE
 
     built = build(Wish(configuration, placement, archive or ARCHIVE, seconds))

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 import click
 
 from tautochrone import unseen
-from tautochrone.commands.coldcode.options import FACTS, FILE, FRAMES, JSON, POLICY, Memory
+from tautochrone.commands.coldcode.options import (
+    FILE,
+    FRAMES,
+    FRAMES_COUNT,
+    FRAMES_LEAST,
+    FRAMES_MAX,
+    JSON,
+    POLICY,
+    POLICY_NAME,
+    THRESHOLD,
+    Memory,
+)
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import EXIT_DONE
@@ -18,14 +29,12 @@ from tautochrone.files.paths import OutputPath
 
 if TYPE_CHECKING:
     from tautochrone.coldcode.link_map import Piece
-    from tautochrone.plan.code.making import Planned
-    from tautochrone.plan.code.pieces import Code
-    from tautochrone.plan.code.section import CodePlan
+    from tautochrone.coldcode.pieces import Code
+    from tautochrone.coldcode.planning import Planned
+    from tautochrone.plan.code import CodePlan
     from tautochrone.plan.file import Plan
 
-PLANNERS = tuple(FACTS["planner"]["values"])
-THRESHOLD, FRAMES_COUNT = 0.999, 16
-FRAMES_LEAST, FRAMES_MAX = (FACTS["frames"][key] for key in ("least", "most"))
+PLANNER = "replayed"
 
 
 @click.command()
@@ -49,8 +58,8 @@ FRAMES_LEAST, FRAMES_MAX = (FACTS["frames"][key] for key in ("least", "most"))
     "other_maps",
     type=FILE,
     multiple=True,
-    help="The map of another link of the kernel: of each function the largest size counts; may be"
-    " repeated (default: none; a kernel of `tau coldcode build` is linked here).",
+    help="Map of another link of the same kernel; each function is planned with its largest size."
+    " May be repeated (default: none; a kernel of `tau coldcode build` is linked here).",
 )
 @click.option(
     "--keep",
@@ -78,19 +87,11 @@ FRAMES_LEAST, FRAMES_MAX = (FACTS["frames"][key] for key in ("least", "most"))
     " recordings (default: T and frames).",
 )
 @click.option(
-    "--planner",
-    type=click.Choice(PLANNERS),
-    default=PLANNERS[0],
-    show_default=True,
-    help="Who chooses the pages: replayed searches for the fewest faults, the others are to compare"
-    " with.",
-)
-@click.option(
     "--policy",
     type=POLICY,
-    default="round-robin",
+    default=POLICY_NAME,
     show_default=True,
-    help="Which page leaves its frame for another one.",
+    help="Page replacement policy.",
 )
 @click.option(
     "--interrupt-pages",
@@ -104,7 +105,7 @@ FRAMES_LEAST, FRAMES_MAX = (FACTS["frames"][key] for key in ("least", "most"))
     "--output",
     "plan_path",
     type=OutputPath(),
-    help="Plan file to write; the linker fragment with the pages is written beside it, as NAME.lds"
+    help="Plan file to write; the linker fragment with the pages is written next to it, as NAME.lds"
     " (default: none).",
 )
 @click.option(
@@ -125,7 +126,6 @@ def command(
     frames: int | None,
     ram_bytes: int | None,
     faults_max: int | None,
-    planner: str,
     policy: str,
     interrupt_pages: int,
     plan_path: Path | None,
@@ -141,16 +141,16 @@ def command(
 
     RECORDINGS are of one kernel. Hot code and what must stay are resident. The rest lies on pages,
     and a page is loaded into one of a few frames when its code is executed. RAM is the resident
-    code and the frames, without what is freed after boot. The result says how many faults the
+    code and the frames, without memory freed after boot. The result says how many faults the
     recordings have, and how many no placement and no policy can avoid. A kernel of `tau coldcode
     build` is linked as planned, and planned again until every function is on its page.
 
     Exit status 3 means that no plan keeps to --ram or --faults.
     """
+    from tautochrone.coldcode import planning
     from tautochrone.coldcode.replay import Cache
     from tautochrone.files import output_file
-    from tautochrone.plan.code import making
-    from tautochrone.plan.code.section import document, told
+    from tautochrone.plan.code import document, told
     from tautochrone.plan.file import load_plan
 
     _refuse_both(threshold, frames, ram_bytes, faults_max)
@@ -159,21 +159,21 @@ def command(
     outputs = [] if plan_path is None else _outputs(plan_path)
     for number, path in enumerate(outputs):
         output_file.check(path, force, [*inputs, *outputs[:number]], as_json)
-    beside = load_plan(heap_path) if heap_path else None
+    heap_plan = load_plan(heap_path) if heap_path else None
     code_with = _code_with(recordings, elf, map_path, other_maps, keep)
     cache = Cache(frames or FRAMES_COUNT, policy, interrupt_pages=interrupt_pages)
 
     def plan(linked: Sequence[Piece]) -> Planned:
         code = code_with(linked)
         if ram_bytes is not None:
-            return making.for_ram(code, ram_bytes, planner, cache)
+            return planning.for_ram(code, ram_bytes, cache)
         if faults_max is not None:
-            return making.for_faults(code, faults_max, planner, cache)
-        return making.for_part(code, THRESHOLD if threshold is None else threshold, planner, cache)
+            return planning.for_faults(code, faults_max, cache)
+        return planning.for_part(code, THRESHOLD if threshold is None else threshold, cache)
 
     value = _section(planned := _settled(elf, plan))
     if plan_path is not None:
-        _save(planned, value, plan_path, beside, force)
+        _save(planned, value, plan_path, heap_plan, force)
     result = document(value) | {"ram_bytes": value.ram_bytes, unseen.KEY: list(unseen.CODE_PLAN)}
 
     def show() -> None:
@@ -190,14 +190,14 @@ def command(
 def _settled(elf: Path, plan: Callable[[Sequence[Piece]], Planned]) -> Planned:
     """The plan; of a kernel that was built here, the one that fits as it is linked."""
     from tautochrone.coldcode.linux.build import relink_of
-    from tautochrone.coldcode.linux.settling import settled
+    from tautochrone.coldcode.linux.settle import settled
 
     relink = relink_of(elf)
-    return plan([]) if relink is None else settled(plan, lambda one: one.page_pieces, relink)
+    return plan([]) if relink is None else settled(plan, relink)
 
 
 def _warn_of_more_ram(value: CodePlan) -> None:
-    """Say it if the frames take more than what leaves."""
+    """Warn if the frames take more than the code that leaves."""
     if value.ram_bytes > value.code_bytes:
         cause = "this plan takes more RAM than the kernel without it"
         output.warn(cause, "give fewer --frames, a lower --threshold, or --ram")
@@ -206,10 +206,10 @@ def _warn_of_more_ram(value: CodePlan) -> None:
 def _outputs(plan_path: Path) -> list[Path]:
     """The plan and its fragment. Raises UsageError if the plan is written to a stream."""
     from tautochrone.files import output_file
-    from tautochrone.plan.code.section import fragment_path
+    from tautochrone.plan.code import fragment_path
 
     if output_file.is_stream(plan_path):
-        cause = f"-o {plan_path} is no file: the fragment is written beside the plan"
+        cause = f"-o {plan_path} is not a file: the fragment is written next to the plan"
         raise click.UsageError(cause)
     return [plan_path, fragment_path(plan_path)]
 
@@ -234,10 +234,10 @@ def _code_with(
     """Read all inputs. The answer joins them with the sizes of more links."""
     from tautochrone.coldcode.kernel import read_kernel
     from tautochrone.coldcode.link_map import read_link_map
-    from tautochrone.coldcode.linux.patching import patched_while_booting
+    from tautochrone.coldcode.linux.must_stay import patched_while_booting
+    from tautochrone.coldcode.pieces import code_of
     from tautochrone.coldcode.recording import load
     from tautochrone.files import input_file
-    from tautochrone.plan.code.pieces import code_of
 
     kernel, pieces = read_kernel(elf), read_link_map(map_path)
     others = [piece for path in other_maps for piece in read_link_map(path)]
@@ -250,15 +250,15 @@ def _code_with(
 
 def _section(planned: Planned) -> CodePlan:
     """The section of the plan file."""
+    from tautochrone.coldcode.fault_bound import fault_bound
     from tautochrone.coldcode.fragment import sha256_of
-    from tautochrone.plan.code.fault_bound import fault_bound
-    from tautochrone.plan.code.pieces import sha256_of_file
-    from tautochrone.plan.code.section import CodePlan, Recorded
+    from tautochrone.coldcode.linux.build_cache import file_hash
+    from tautochrone.plan.code import CodePlan, Recorded
 
     bound = fault_bound(planned.code.kernel, planned.cache.policy)
     return CodePlan(
         threshold=planned.split.part,
-        planner=planned.planner,
+        planner=PLANNER,
         policy=planned.cache.policy,
         frames=planned.cache.frames,
         frames_least=planned.cache.frames_least,
@@ -272,24 +272,26 @@ def _section(planned: Planned) -> CodePlan:
         code_sha256=planned.code.kernel.code_sha256,
         fragment_sha256=sha256_of(planned.page_pieces),
         recordings=tuple(
-            Recorded(one.path.name, sha256_of_file(one.path)) for one in planned.code.recordings
+            Recorded(one.path.name, file_hash(one.path)) for one in planned.code.recordings
         ),
     )
 
 
-def _save(planned: Planned, value: CodePlan, path: Path, beside: Plan | None, force: bool) -> None:
-    """Write the fragment, then the plan that names its hash, with what another plan has."""
+def _save(
+    planned: Planned, value: CodePlan, path: Path, heap_plan: Plan | None, force: bool
+) -> None:
+    """Write the fragment, then the plan that names its hash, with the sections of another plan."""
     from tautochrone.coldcode.fragment import fragment_text
     from tautochrone.files import output_file
-    from tautochrone.plan.code.section import fragment_path
+    from tautochrone.plan.code import fragment_path
     from tautochrone.plan.file import save_plan, without_heap
     from tautochrone.plan.sections import CODE
 
     with output_file.written(fragment_path(path), force) as partial:
         partial.write_text(fragment_text(planned.page_pieces), encoding="utf-8")
     names = " ".join(one.name for one in value.recordings)
-    made_by = f"tau coldcode plan {names} --planner {value.planner}"
-    plan = without_heap({}) if beside is None else beside
+    made_by = f"tau coldcode plan {names}"
+    plan = without_heap({}) if heap_plan is None else heap_plan
     plan = replace(plan, sections={**plan.sections, CODE: value})
     notes = (unseen.sentence(unseen.CODE_PLAN),)
     save_plan(plan, path, made_by, notes, force)

@@ -1,7 +1,5 @@
 """`tau coldcode profile`: records on QEMU which code of a kernel is executed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """`tau coldcode replay`: how often a kernel would load pages of cold code, without a kernel."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +19,14 @@ from tautochrone.errors import EXIT_DONE
     type=FILE,
     multiple=True,
     required=True,
-    help="A plan with [code], and its fragment NAME.lds beside it; may be repeated.",
+    help="A plan with [code], and its fragment NAME.lds next to it; may be repeated.",
 )
 @click.option(
     "--policy",
     "policies",
     type=POLICY_OR_BELADY,
     multiple=True,
-    help="Which page leaves its frame; belady knows the future, to compare with; may be repeated"
+    help="Page replacement policy; belady knows the future, to compare with; may be repeated"
     " (default: the plan's).",
 )
 @click.option(
@@ -41,7 +39,7 @@ from tautochrone.errors import EXIT_DONE
     "--map",
     "map_path",
     type=FILE,
-    help="The recorded kernel's map, if it was linked otherwise than the planned one: pieces are"
+    help="The recorded kernel's map, if it was not linked as the planned one: pieces are"
     " then found by file and section (default: it is the planned kernel).",
 )
 @JSON
@@ -64,10 +62,10 @@ def command(
     and what leaves.
     """
     from tautochrone.coldcode.link_map import read_link_map
+    from tautochrone.coldcode.linux.build_cache import file_hash
     from tautochrone.coldcode.recording import load
     from tautochrone.coldcode.replay import Cache, refuse_other_kernel, replay, touches_of
-    from tautochrone.plan.code.opened import opened
-    from tautochrone.plan.code.pieces import sha256_of_file
+    from tautochrone.plan.code import opened
 
     opened_plans = [(path, opened(path)) for path in plans]
     recorded = load(recording)
@@ -85,7 +83,7 @@ def command(
                 rows.append(row | counts.document() | {"plan": str(path)})
     result = {
         "recording": str(recording),
-        "recording_sha256": sha256_of_file(recording),
+        "recording_sha256": file_hash(recording),
         "replays": rows,
     }
     result[unseen.KEY] = list(unseen.CODE_PLAN)

@@ -1,6 +1,4 @@
-"""`tau coldcode run`: a kernel with cold code in QEMU, beside the same kernel without."""
-
-from __future__ import annotations
+"""`tau coldcode run`: boots a kernel with cold code in QEMU."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,8 +6,16 @@ from typing import Any, NamedTuple
 import click
 
 from tautochrone import unseen
-from tautochrone.commands.coldcode.build_options import build_options
-from tautochrone.commands.coldcode.options import FILE, FRAMES, POLICY, Memory
+from tautochrone.commands.coldcode.options import (
+    FILE,
+    FRAMES,
+    FRAMES_COUNT,
+    POLICY,
+    POLICY_NAME,
+    THRESHOLD,
+    Memory,
+    build_options,
+)
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import TauError
@@ -17,7 +23,6 @@ from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
 
 STORES = ("flash", "compressed", "ram")
-THRESHOLD, FRAMES_COUNT, POLICY_NAME = 0.999, 16, "round-robin"
 
 
 @click.command()
@@ -26,8 +31,8 @@ THRESHOLD, FRAMES_COUNT, POLICY_NAME = 0.999, 16, "round-robin"
     "--plan",
     "plan_path",
     type=FILE,
-    help="What of the code is cold, with frames and policy: a plan with [code], and its fragment"
-    " NAME.lds beside it (default: none).",
+    help="Which code is cold, with frames and policy: a plan with [code], and its fragment NAME.lds"
+    " next to it (default: none).",
 )
 @click.option(
     "--frames",
@@ -42,7 +47,9 @@ THRESHOLD, FRAMES_COUNT, POLICY_NAME = 0.999, 16, "round-robin"
     f" {THRESHOLD}).",
 )
 @click.option(
-    "--policy", type=POLICY, help=f"Which page leaves (default: the plan's, or {POLICY_NAME})."
+    "--policy",
+    type=POLICY,
+    help=f"Page replacement policy (default: the plan's, or {POLICY_NAME}).",
 )
 @click.option(
     "--store",
@@ -56,7 +63,7 @@ THRESHOLD, FRAMES_COUNT, POLICY_NAME = 0.999, 16, "round-robin"
     "delay_us",
     type=click.IntRange(min=0, max=1_000_000),
     default=0,
-    help="Microseconds that reading a page takes at least (default: what copying takes).",
+    help="Least time to read a page, in microseconds (default: the time to copy it).",
 )
 @click.option(
     "--root",
@@ -84,13 +91,19 @@ THRESHOLD, FRAMES_COUNT, POLICY_NAME = 0.999, 16, "round-robin"
     type=click.IntRange(0, 2**32 - 1),
     default=1,
     show_default=True,
-    help="Of all randomness, as that of addresses. The same seed gives the same run.",
+    help="Seed for everything random in the guest, including addresses. Equal seeds give equal"
+    " runs.",
+)
+@click.option(
+    "--compare",
+    "is_compared",
+    is_flag=True,
+    help="Also boot the same kernel with all code in RAM, and compare results, time and loads.",
 )
 @click.option(
     "--recording",
     type=OutputPath(),
-    help="Also keep the recording of the kernel with all code in RAM, to plan from (default: do not"
-    " keep it).",
+    help="File for a recording of the kernel with all code in RAM, to plan from (default: none).",
 )
 @click.option("--force", is_flag=True, help="Replace an existing recording (default: refuse).")
 def command(
@@ -109,35 +122,34 @@ def command(
     append: str,
     memory_bytes: int,
     seed: int,
+    is_compared: bool,
     recording: Path | None,
     force: bool,
 ) -> None:
-    """Boot a kernel with cold code, and compare it with the same kernel without.
+    """Boot a kernel with cold code.
 
     \b
-    tau coldcode run --recording boot.taucode
+    tau coldcode run --compare --recording boot.taucode
     tau coldcode run --plan plan.toml --policy nru --delay 442
     tau coldcode run --root root.img --append init=/work.sh --memory 128M
 
-    What is missing is built first; that takes minutes, once. Without a plan or placement, one is
-    planned as by `tau coldcode plan`, from a recording of the second kernel. QEMU's clock counts
-    instructions, so that a run repeats exactly. The command fails if the kernels' results differ.
+    Missing kernels are built first; that takes minutes, once. Without a plan or placement, one is
+    planned as by `tau coldcode plan`, from a recording of the kernel with all code in RAM. QEMU's
+    clock counts instructions, so that a run repeats exactly. With --compare, the command fails if
+    the results of both kernels differ.
 
-    A first program of yours prints, each on a line: `tau: hash` and what is to be compared, as
-    often as it likes; /proc/meminfo and coldcode/counters of debugfs, with `tau: ` before each
-    line; `tau: end`. Then it powers off.
+    Your first program prints these lines: `tau: hash` and a result to compare, as often as it
+    likes; /proc/meminfo and coldcode/counters of debugfs, with `tau: ` before each line; `tau:
+    end`. Then it powers off.
     """
     from tautochrone.coldcode.linux.build import Wish
     from tautochrone.coldcode.linux.run import How, run
     from tautochrone.coldcode.linux.source import ARCHIVE
-    from tautochrone.plan.code.placer import placer
 
     if recording is not None:
         output_file.check(recording, force, [], as_json)
     chosen = _chosen(placement, plan_path, threshold, frames, policy)
-    part = THRESHOLD if chosen.threshold is None else chosen.threshold
     how = How(
-        placer(part, chosen.frames, chosen.policy),
         chosen.threshold,
         Wish(configuration, chosen.placement, archive or ARCHIVE, seconds),
         code_sha256=chosen.code_sha256,
@@ -151,6 +163,7 @@ def command(
         memory_bytes=memory_bytes,
         seed=seed,
         seconds_max=seconds,
+        is_compared=is_compared,
         recording=recording,
         force=force,
     )
@@ -158,13 +171,13 @@ def command(
     result |= _bounds(Path(result["kernel"]), chosen.policy)
     result[unseen.KEY] = list(unseen.KERNEL_RUN)
     output.emit(as_json, "coldcode run", result, lambda: _print(result))
-    if not result["outputs_equal"]:
+    if not result.get("outputs_equal", True):
         cause = "the kernel with cold code gave other results than the one without"
         raise TauError(cause, f"compare the runs of {result['kernel']}")
 
 
 class Chosen(NamedTuple):
-    """What is run. Without a threshold, nobody knows that of the placement."""
+    """The placement and cache to run. The threshold is None if the placement's is unknown."""
 
     placement: Path | None
     code_sha256: str | None
@@ -181,9 +194,9 @@ def _chosen(
     frames: int | None,
     policy: str | None,
 ) -> Chosen:
-    """What the options say, then the plan. Raises UsageError if both say the same."""
+    """From the options, then from the plan. Raises UsageError for two sources of one choice."""
     from tautochrone.coldcode.replay import Cache, refuse_frames
-    from tautochrone.plan.code.opened import opened
+    from tautochrone.plan.code import opened
 
     if placement is not None and plan_path is not None:
         raise click.UsageError("give --plan or --placement, not both")
@@ -203,12 +216,12 @@ def _chosen(
 
 def _bounds(built: Path, policy: str) -> dict[str, int | None]:
     """The longest paths of the pager in the kernel that is kept there."""
+    from tautochrone.coldcode.fault_bound import fault_bound
     from tautochrone.coldcode.kernel import read_kernel
-    from tautochrone.plan.code.fault_bound import fault_bound
 
     bound = fault_bound(read_kernel(built / "vmlinux"), policy)
     return {
-        "fault_instructions_max": None if bound is None else bound.beside,
+        "fault_instructions_max": None if bound is None else bound.without_reading,
         "load_instructions_max": None if bound is None else bound.with_reading,
     }
 
@@ -224,6 +237,14 @@ def _print(result: dict[str, Any]) -> None:
     click.echo(f"{where}        {abs(gone):>11,} bytes ({share})")
     loads = output.count(result["loads"], "load")
     click.echo(f"{output.count(result['faults'], 'fault')}, {loads}")
+    if "outputs_equal" in result:
+        _print_comparison(result)
+    for line in result["pager"]:
+        click.echo(f"kernel: {line}")
+    click.echo(unseen.told(unseen.KERNEL_RUN))
+
+
+def _print_comparison(result: dict[str, Any]) -> None:
     if result["replayed_loads"] is not None:
         click.echo(f"replay of the kernel without cold code: {result['replayed_loads']:,} loads")
         for name in result["marks_missing"]:
@@ -231,6 +252,3 @@ def _print(result: dict[str, Any]) -> None:
     instructions = result["system_instructions"], result["baseline_system_instructions"]
     change = output.change(*instructions, less="fewer")
     click.echo(f"system instructions, without reading pages: {change}")
-    for line in result["pager"]:
-        click.echo(f"kernel: {line}")
-    click.echo(unseen.told(unseen.KERNEL_RUN))

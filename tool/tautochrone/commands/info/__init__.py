@@ -183,7 +183,7 @@ def _print(result: dict[str, Any], totals: Struct, ending: Ending) -> None:
     _print_sizes(result["sizes"], totals)
     for remark in ending.remarks:
         print(f"{'incomplete' if remark.kind == UNSEEN else 'ended':<12} {remark.cause}")
-    _print_misuse(totals, header)
+    _print_misuse(totals, header, ending)
     if totals.unknown_count + totals.double_free_count:
         print(f"next: tau check {result['trace']}")
     else:
@@ -266,10 +266,12 @@ def _print_sizes(sizes: list[dict[str, int]], totals: Struct) -> None:
         print(f"             … {others:,} more; --json has all")
 
 
-def _print_misuse(totals: Struct, header: dict[str, Any]) -> None:
+def _print_misuse(totals: Struct, header: dict[str, Any], ending: Ending) -> None:
     """Print frees of objects that are not alive, and of the parent process's objects."""
     unseen, first = unseen_frees(header, totals)
     if unseen:
+        if not any(remark.kind == UNSEEN for remark in ending.remarks):
+            print(f"incomplete   {output.count(unseen, 'free')} of objects that were lost")
         print(f"             the first is event {first:,}")
         print(f"             {see_all(header)}")
     if totals.double_free_count and unseen < totals.unknown_count + totals.double_free_count:

@@ -18,6 +18,7 @@ import click
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
+from tautochrone.files import output_file
 from tautochrone.record import launch
 from tautochrone.record.program import EXIT_CANNOT_RECORD
 from tautochrone.trace.folder import SUFFIX
@@ -30,7 +31,7 @@ STOPPED_BY = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 
 @dataclass(frozen=True)
-class One:
+class FinishedRun:
     """What a run left: its JSON, its traces with the largest first, and how the program ended."""
 
     document: dict[str, Any]
@@ -55,7 +56,7 @@ def check(
 
     `others` are the names of options that need one run, and whether they are given.
     """
-    if folder is None:
+    if folder is None or output_file.is_stdout(folder):
         raise click.UsageError(f"--runs {runs} needs a folder for its traces: -o FOLDER")
     for name, is_given in others:
         if is_given:
@@ -81,14 +82,14 @@ def check(
     return folder
 
 
-def record(folder: Path, runs: int, once: Callable[[Path], One], as_json: bool) -> int:
+def record(folder: Path, runs: int, once: Callable[[Path], FinishedRun], as_json: bool) -> int:
     """Record a command some times; returns the status of the first run that failed, else 0.
 
     `once` records it to a path.
     """
     start = os.lseek(0, 0, os.SEEK_CUR) if stat.S_ISREG(os.fstat(0).st_mode) else None
     folder.mkdir(parents=True, exist_ok=True)
-    done: dict[int, One] = {}
+    done: dict[int, FinishedRun] = {}
     lost: dict[int, launch.Ended] = {}
     with _set_aside(folder, done):
         for number in range(1, runs + 1):
@@ -119,14 +120,14 @@ def record(folder: Path, runs: int, once: Callable[[Path], One], as_json: bool) 
     return status
 
 
-def _ends(done: dict[int, One], lost: dict[int, launch.Ended]) -> list[launch.Ended]:
+def _ends(done: dict[int, FinishedRun], lost: dict[int, launch.Ended]) -> list[launch.Ended]:
     """How the runs ended, in their order."""
     found = {number: one.ended for number, one in done.items()} | lost
     return [found[number] for number in sorted(found)]
 
 
 @contextlib.contextmanager
-def _set_aside(folder: Path, done: dict[int, One]) -> Iterator[None]:
+def _set_aside(folder: Path, done: dict[int, FinishedRun]) -> Iterator[None]:
     """Set the traces of an earlier command aside: those with the names of runs. They come back
     unless a run is done.
     """
@@ -145,7 +146,7 @@ def _set_aside(folder: Path, done: dict[int, One]) -> Iterator[None]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _with_children_apart(run: One, children: Path) -> One:
+def _with_children_apart(run: FinishedRun, children: Path) -> FinishedRun:
     """Move all traces of a run but the largest into the folder `children`."""
     final = run.paths[:1]
     for path in run.paths[1:]:
@@ -153,10 +154,12 @@ def _with_children_apart(run: One, children: Path) -> One:
         final.append(path.rename(children / path.name))
     documents = [run.document["trace"], *run.document["others"]]
     moved = [one | {"path": str(path)} for one, path in zip(documents, final, strict=True)]
-    return One(run.document | {"trace": moved[0], "others": moved[1:]}, final, run.ended)
+    return FinishedRun(run.document | {"trace": moved[0], "others": moved[1:]}, final, run.ended)
 
 
-def _report(folder: Path, runs: int, done: dict[int, One], lost: dict[int, launch.Ended]) -> None:
+def _report(
+    folder: Path, runs: int, done: dict[int, FinishedRun], lost: dict[int, launch.Ended]
+) -> None:
     for number, end in lost.items():
         why = "was stopped" if end.signal_name in STOPPED_BY else "was killed"
         output.warn(f"tau: run {number} {why} by {end.signal_name}: no trace is kept of it")
@@ -177,17 +180,19 @@ def _report(folder: Path, runs: int, done: dict[int, One], lost: dict[int, launc
         f" peak {_range(peaks)} bytes"
     )
     children = sum(len(one.paths) - 1 for one in done.values())
-    beside = f"; {output.count(children, 'trace')} of other processes in {CHILDREN}/"
-    output.note(f"tau: {folder}: {_names(done)}{beside if children else ''}")
+    others = f"; {output.count(children, 'trace')} of other processes in {CHILDREN}/"
+    output.note(f"tau: {folder}: {_names(done)}{others if children else ''}")
     output.note(f"  next: tau plan {folder} -o plan.toml")
 
 
-def _names(done: dict[int, One]) -> str:
+def _names(done: dict[int, FinishedRun]) -> str:
     names = [one.paths[0].name for one in done.values()]
     return names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
 
 
-def _report_different(done: dict[int, One], verb: str, fact: Callable[[One], str]) -> None:
+def _report_different(
+    done: dict[int, FinishedRun], verb: str, fact: Callable[[FinishedRun], str]
+) -> None:
     """Name the runs in which a fact differs from most runs."""
     facts = {number: fact(one) for number, one in done.items()}
     usual, count = Counter(facts.values()).most_common(1)[0]

@@ -1,4 +1,4 @@
-// Out of memory: a child takes all of it and is killed, and what is left still works.
+// Out of memory: a child takes all of it and is killed, and the rest still works.
 #include "hostile.h"
 
 #define PIECE_BYTES (1l << 20)

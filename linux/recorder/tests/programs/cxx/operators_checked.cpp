@@ -22,7 +22,7 @@ static void *make(std::size_t size, char kind) {
     return made + 1;
 }
 
-// What has no front, such as an aligned object, is the C library's.
+// An object without a front, such as an aligned one, is the C library's.
 static void give_up(void *pointer, char kind) {
     front *made = static_cast<front *>(pointer) - 1;
     if (pointer == nullptr) {

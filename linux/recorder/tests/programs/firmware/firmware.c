@@ -84,7 +84,7 @@ int main(int count, char **arguments) {
         printf("%s,%u,%zu,%u,%u,%llu\n", op, id, op[0] == 'f' ? 0 : size, align, thread,
                (unsigned long long)elapsed);
     }
-    tau_record_flush(&recording);
+    tau_record_end(&recording);
     fprintf(stderr, "%llu\n", (unsigned long long)tau_record_dropped(&recording));
     return fclose(out);
 }

@@ -1,6 +1,7 @@
 // A target's stream of the rows that stdin names, to the file that is the argument: "m ADDRESS
 // SIZE" and "f ADDRESS" (malloc, free), "t NUMBER" (the thread of the rows from here on), "b 0"
-// (the block ends here).
+// (flush, which ends the block), "e 0" (the program ends). Rows behind the last two of these are
+// left in the buffer.
 #include <stdio.h>
 
 #include "core/ports/record.h"
@@ -32,10 +33,11 @@ int main(int count, char **arguments) {
             tau_record_free(&recording, value, 0);
         } else if (what == 't') {
             tau_record_thread(&recording, value);
-        } else {
+        } else if (what == 'b') {
             tau_record_flush(&recording);
+        } else {
+            tau_record_end(&recording);
         }
     }
-    tau_record_flush(&recording);
     return fclose(out);
 }

@@ -1,9 +1,9 @@
 // A firmware on a stand-in for Zephyr's heap, with the listeners that core/ports/record.h gives.
 //
 // The stand-in follows what Zephyr documents and does: a listener hears one event of one heap,
-// which its identifier names; an allocation is told after it was made and a free before it is, both
-// with the bytes of the chunk; a realloc in place is told as an allocation of the new size and then
-// a free of the old one, at one address; one that keeps the chunk is not told at all.
+// which its identifier names. An allocation is reported after it was made and a free before it is,
+// both with the bytes of the chunk. A realloc in place is reported as an allocation of the new size
+// and then a free of the old one, at one address; one that keeps the chunk is not reported.
 // Arguments: file, seed, operations. Prints what each operation was.
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,5 +150,6 @@ int main(int count, char **arguments) {
         }
     }
     tau_record_flush(&recording);
+    tau_record_flush(&recording);  // writes nothing more
     return fclose(out);
 }

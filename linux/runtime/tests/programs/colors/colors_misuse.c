@@ -20,7 +20,7 @@ static void *work(void *argument) {
     if (strcmp(way, "overflow") == 0) {
         down(&start);
     } else if (strcmp(way, "foreign") == 0) {
-        free(&start);  // an address of the window that is no object
+        free(&start);  // an address of the window that is not an object's
     } else if (strcmp(way, "double") == 0) {
         free(object);
         free(object);

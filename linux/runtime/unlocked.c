@@ -1,0 +1,107 @@
+// A second copy of the core's two heaps, without locks, for a lone thread: the hooks of the lock
+// would cost it a fifth of a call. Both copies work on the same heaps. What the library needs of
+// the heaps' insides is here, too.
+#define TAU_PORT_UNLOCKED
+#define TAU_BUILT_NAME(word, check, fill, optimized) tau_unlocked_tlsf_built
+#define tau_tlsf_add_pool tau_unlocked_tlsf_add_pool
+#define tau_tlsf_aligned_alloc tau_unlocked_tlsf_aligned_alloc
+#define tau_tlsf_alignment tau_unlocked_tlsf_alignment
+#define tau_tlsf_calloc tau_unlocked_tlsf_calloc
+#define tau_tlsf_check_locked tau_unlocked_tlsf_check_locked
+#define tau_tlsf_check_pointer tau_unlocked_tlsf_check_pointer
+#define tau_tlsf_control_bytes tau_unlocked_tlsf_control_bytes
+#define tau_tlsf_free tau_unlocked_tlsf_free
+#define tau_tlsf_init tau_unlocked_tlsf_init
+#define tau_tlsf_invariants_hold tau_unlocked_tlsf_invariants_hold
+#define tau_tlsf_invariants_hold_locked tau_unlocked_tlsf_invariants_hold_locked
+#define tau_tlsf_malloc tau_unlocked_tlsf_malloc
+#define tau_tlsf_realloc tau_unlocked_tlsf_realloc
+#define tau_tlsf_realloc_or tau_unlocked_tlsf_realloc_or
+#define tau_tlsf_refuse tau_unlocked_tlsf_refuse
+#define tau_tlsf_statistics tau_unlocked_tlsf_statistics
+#define tau_tlsf_usable_size tau_unlocked_tlsf_usable_size
+#define tau_tlsf_walk tau_unlocked_tlsf_walk
+#define tau_budget_aligned_alloc tau_unlocked_budget_aligned_alloc
+#define tau_budget_calloc tau_unlocked_budget_calloc
+#define tau_budget_class_statistics tau_unlocked_budget_class_statistics
+#define tau_budget_free tau_unlocked_budget_free
+#define tau_budget_init tau_unlocked_budget_init
+#define tau_budget_invariants_hold tau_unlocked_budget_invariants_hold
+#define tau_budget_malloc tau_unlocked_budget_malloc
+#define tau_budget_realloc tau_unlocked_budget_realloc
+#define tau_budget_shared tau_unlocked_budget_shared
+#define tau_budget_size tau_unlocked_budget_size
+#define tau_budget_statistics tau_unlocked_budget_statistics
+#define tau_budget_usable_size tau_unlocked_budget_usable_size
+
+#include "core/tlsf.c"
+
+#include "core/budget.c"
+
+bool tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes) {
+    struct tlsf_fields *const fields = tlsf_fields_of(heap);
+    tau_word *const end = tlsf_after(tlsf_at(heap, fields->lowest), fields->span_bytes);
+    tau_word *const new_end = tlsf_last_payload((uintptr_t)end + size_bytes);
+    tau_word *first = end;
+    TAU_ASSERT(fields->pools == 0);
+    TAU_ASSERT(fields->span_bytes + size_bytes <= fields->block_max_bytes);
+    if ((end[-1] & TLSF_PREVIOUS_FREE) != 0) {
+        const tau_word size = end[-2];
+        first = tlsf_before(end, size);
+        if (size > fields->span_bytes || first[-1] != (size | TLSF_FREE) ||
+            !tlsf_unlink_checked(heap, first)) {
+            return false;
+        }
+    }
+    fields->span_bytes += (tau_word)((uintptr_t)new_end - (uintptr_t)end);
+    tlsf_list_row(heap, first, new_end);
+    return true;
+}
+
+size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes) {
+    struct tlsf_fields *const fields = tlsf_fields_of(heap);
+    tau_word *const end = tlsf_after(tlsf_at(heap, fields->lowest), fields->span_bytes);
+    TAU_ASSERT(fields->pools == 0);
+    TAU_ASSERT(unit_bytes % TAU_ALIGNMENT == 0);
+    if ((end[-1] & TLSF_PREVIOUS_FREE) == 0) {
+        return 0;
+    }
+    const tau_word size = end[-2];
+    if (size > fields->span_bytes || size < TLSF_BLOCK_MIN_BYTES) {
+        return 0;
+    }
+    tau_word *const first = tlsf_before(end, size);
+    const tau_word bytes = (size - TLSF_BLOCK_MIN_BYTES) & ~((tau_word)unit_bytes - 1);
+    if (bytes == 0 || first[-1] != (size | TLSF_FREE) || !tlsf_unlink_checked(heap, first)) {
+        return 0;
+    }
+    fields->span_bytes -= bytes;
+    tlsf_list_row(heap, first, tlsf_before(end, bytes));
+    return bytes;
+}
+
+size_t tau_unlocked_pool_max_bytes(void) {
+    return TLSF_POOL_MAX_BYTES;
+}
+
+size_t tau_unlocked_budget_bits_bytes(const struct tau_budget_class *classes,
+                                      size_t classes_count) {
+    struct budget_layout layout;
+    if (budget_lay_out(&layout, classes, classes_count) != TAU_OK) {
+        return 0;
+    }
+    return layout.dedicated - ((layout.bits + TAU_ALIGNMENT - 1) & ~(size_t)(TAU_ALIGNMENT - 1));
+}
+
+// Of a block: all but its header, and the last word of one with an alignment of its own.
+static size_t block_usable(const tau_word *payload) {
+    return tlsf_size_of(payload) - TLSF_WORD_BYTES -
+           ((payload[-1] & TLSF_ALIGNED) != 0 ? TLSF_WORD_BYTES : 0);
+}
+
+size_t tau_unlocked_usable_bytes(const struct tau_budget *planned, const void *pointer) {
+    uintptr_t offset;
+    return planned != NULL && budget_is_dedicated(planned, pointer, &offset)
+               ? budget_owner_of(planned, pointer, offset)->bucket_bytes
+               : block_usable(pointer);
+}

@@ -1,0 +1,37 @@
+// Calls of a lone thread, without locks. malloc and free have the contracts of core/budget.h and
+// core/tlsf.h. The caller is the only thread and holds the lock by tau_lock_enter_alone, or has
+// taken it.
+#ifndef TAU_LINUX_RUNTIME_UNLOCKED_H
+#define TAU_LINUX_RUNTIME_UNLOCKED_H
+
+#include <stdbool.h>
+
+#include "core/budget.h"
+#include "core/tlsf.h"
+
+// Lengthens a heap of one pool by SIZE_BYTES, a multiple of TAU_ALIGNMENT, that lie directly behind
+// it, so that objects reach from the old memory into the new. Fails if and only if the header, the
+// footer or a link of the last block was overwritten. Constant time.
+bool tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes);
+// Shortens a heap of one pool by the free memory at its end, in multiples of UNIT_BYTES, a power of
+// two. Returns the bytes, which are the caller's. 0 also if the header, the
+// footer or a link of that block was overwritten. Constant time.
+size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes);
+void *tau_unlocked_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes);
+enum tau_status tau_unlocked_tlsf_free(struct tau_tlsf *heap, void *pointer);
+void *tau_unlocked_budget_malloc(struct tau_budget *heap, size_t size_bytes);
+enum tau_status tau_unlocked_budget_free(struct tau_budget *heap, void *pointer);
+
+// These three need no lock.
+
+// The most bytes that a TLSF of this machine can have.
+size_t tau_unlocked_pool_max_bytes(void);
+
+// Bytes of the in-use bits of a budget with these classes, which check levels 1 and 2 have; 0 if
+// the classes are invalid.
+size_t tau_unlocked_budget_bits_bytes(const struct tau_budget_class *classes, size_t classes_count);
+// Bytes of the live object at POINTER: a bucket of PLANNED, which may be NULL, or a block of a
+// TLSF. Nobody else changes them.
+size_t tau_unlocked_usable_bytes(const struct tau_budget *planned, const void *pointer);
+
+#endif

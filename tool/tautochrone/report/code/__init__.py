@@ -1,1 +1,0 @@
-"""Figures and sentences of a report about a kernel's cold code."""

@@ -1,0 +1,168 @@
+"""What a program's trace contributes to a report: its figures, its facts and its verdict."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tautochrone import unseen
+from tautochrone.console import output
+from tautochrone.plan.file import ALIGNMENT_BYTES, Plan, bucket_bytes, load_plan
+from tautochrone.plan.remarks import plan_remarks, provenance
+from tautochrone.replay.entry import Entry
+from tautochrone.report import cost_figures, heap_figures
+from tautochrone.report.comparison import (
+    by_recording,
+    cycles_sentence,
+    heaps,
+    on_pages,
+    pages_sentence,
+    simulated,
+)
+from tautochrone.report.curves import COLUMNS, curves_of
+from tautochrone.report.page import Part
+from tautochrone.report.verdict import verdict
+from tautochrone.trace import abi
+from tautochrone.trace.file import TraceReader
+
+ISA_NAMES = {"rv32": "RV32IMC", "m4": "Cortex-M4"}
+
+
+@dataclass(frozen=True)
+class Replays:
+    """The replays: one entry per system, and the target that instructions were counted on.
+
+    `remarks` says which replays used an incomplete trace.
+    """
+
+    entries: list[Entry]
+    isa: str
+    remarks: tuple[str, ...] = ()
+
+
+def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Part:
+    """Return what a trace and its replays contribute to a report."""
+    plan = load_plan(plan_path) if plan_path else None
+    layout = plan.layout if plan else "32"
+    granule = ALIGNMENT_BYTES[layout]
+    entries = plan.classes if plan else ()
+    planned = [(bucket_bytes(entry.size_bytes, layout), entry.count) for entry in entries]
+    trace, totals, header = reader.path, reader.totals, reader.header
+    curves = curves_of(
+        output.progress(reader.columns(COLUMNS), "reading the trace", totals.blocks),
+        events=totals.events,
+        duration_ns=totals.duration_ns if reader.is_timed else 0,
+        slots_count_max=totals.slots_count_max,
+        class_sizes=[size for size, _ in planned],
+        granule_bytes=granule,
+    )
+    panels = [heap_figures.live_bytes(curves)]
+    plain = heaps(replays.entries)
+    paged = [entry for entry in replays.entries if entry.pages is not None]
+    if plain:
+        panels.append(heap_figures.footprints(plain, curves.peak_bytes))
+    panels += cost_figures.pages(paged, trace.name)
+    if replays.entries:
+        isa = ISA_NAMES.get(replays.isa, replays.isa)
+        counted = cost_figures.instructions(replays.entries, isa)
+        panels += [counted] if counted else []
+    if planned:
+        panels.append(heap_figures.pools(curves, planned))
+    panels.append(heap_figures.sizes(reader.sizes(), {size for size, _ in planned}, granule))
+    sentences = _said(curves.peak_bytes, replays.entries, plan, trace.name)
+    remarks = [f"{trace}: {sentence}" for sentence in reader.ending.sentences]
+    remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan, header)]
+    remarks += replays.remarks
+    document = {
+        "trace": str(trace),
+        "events": totals.events,
+        "peak_live_bytes": curves.peak_bytes,
+        "systems": [_listed(entry) for entry in replays.entries],
+        unseen.KEY: list(unseen.REPLAY),
+        "ending": reader.ending.document(),
+    }
+    return Part(
+        Path(str(header.get("program") or trace.name)).name,
+        sentences,
+        _facts(header, totals, reader.is_timed),
+        panels,
+        _provenance(reader, plan),
+        remarks,
+        document,
+    )
+
+
+def _listed(entry: Entry) -> dict[str, Any]:
+    """Return an entry for --json; it names its recording if that is not the report's."""
+    return entry.document() | ({"recording": entry.recording} if entry.recording else {})
+
+
+def _said(
+    peak_live_bytes: int, entries: Sequence[Entry], plan: Plan | None, recording: str
+) -> list[str]:
+    """Return the verdict: one sentence each on heaps, heaps on pages, and the tile.
+
+    `recording` names the report's trace; sentences on pages name another one.
+    """
+    sentences = []
+    if (plain := heaps(entries)) or not entries:
+        heap = (plan.heap_bytes, plan.margin) if plan else (None, 0.0)
+        peaks = [trace.peak_live_bytes for trace in plan.traces] if plan else []
+        sentences.append(verdict(peak_live_bytes, plain, *heap, peaks))
+    if in_software := on_pages(entries):
+        sentences += by_recording(in_software, recording, pages_sentence)
+    if on_tile := simulated(entries):
+        sentences += by_recording(on_tile, recording, cycles_sentence)
+    return sentences
+
+
+def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, str]:
+    """Return facts about the recording. `header` is the recorder's; any key may be missing."""
+    recorded, started_ns = header.get("command"), header.get("started_unix_ns")
+    where = [str(header[name]) for name in ("host", "machine") if header.get(name)]
+    facts = {
+        "command": shlex.join(map(str, recorded)) if isinstance(recorded, list) else "",
+        "recorded": _date(started_ns) if isinstance(started_ns, int) else "",
+        "on": ", ".join(where),
+        "ABI of the sizes": abi.of_header(header) or "not stated",
+        "events": f"{totals.events:,}",
+        "duration": output.duration(totals.duration_ns) if is_timed and totals.duration_ns else "",
+        "threads": f"{totals.threads:,}",
+        "most objects at once": f"{totals.peak_live_objects:,}",
+    }
+    misuse = totals.unknown_count + totals.double_free_count
+    if misuse:
+        facts["events of misuse"] = f"{misuse:,} (left out)"
+    return facts | {"not looked at": "; ".join(unseen.REPLAY)}
+
+
+def _date(unix_ns: int) -> str:
+    """Return an instant as UTC, to the second; "" if it is outside the calendar."""
+    try:
+        instant = datetime.fromtimestamp(unix_ns // 10**9, UTC)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return instant.strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _provenance(reader: TraceReader, plan: Plan | None) -> dict[str, str]:
+    """Return what the report was made from: the trace's hash, and how the plan was made."""
+    made = {"trace": reader.path.name, "SHA-256 of the trace": reader.sha256()}
+    if plan is not None:
+        made["planner"] = f"{plan.planner}{_distance(plan)}"
+        made |= provenance(plan)
+    return made
+
+
+def _distance(plan: Plan) -> str:
+    """Return how far a plan's heap can be above the optimum, as a part of the optimum.
+
+    The verdict's percentages have the same base. A formula planner proves nothing about the heap.
+    """
+    if plan.planner != "replayed" or plan.optimal_within >= 1:
+        return ""
+    above = plan.optimal_within / (1 - plan.optimal_within)
+    subject = "the heap without its margin" if plan.margin else "the heap"
+    return f"; {subject} is at most {output.percent(above)} above the smallest possible"
