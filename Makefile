@@ -39,7 +39,7 @@ size: .venv/stamp-check ## code bytes of each function, against the checked-in t
 	$(PYTHON) -m bench size
 
 format: .venv/stamp-check ## lay out the C files of core, tool, peers and kernel
-	clang-format-14 -i core/*.[ch] core/conventional/*.[ch] core/private/*.h core/private/*/*.h \
+	clang-format-14 -i core/*.[ch] peers/conventional/*.[ch] core/private/*.h core/private/*/*.h \
 	  tool/native/*/*.[ch] peers/*.[ch] kernel/*.[ch] kernel/*/*.[ch] kernel/*/*/*.[ch]
 
 native: ## for developers: the native libraries into the source tree, for PYTHONPATH=tool

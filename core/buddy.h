@@ -68,28 +68,28 @@ struct tau_buddy {
 enum tau_status tau_buddy_init(struct tau_buddy *buddy, void *memory, size_t size_bytes,
                                uint32_t frames_count);
 
-// Hands in COUNT frames from FIRST on; what is never handed in is reserved. Ranges are handed in by
-// ascending numbers. Fails if and only if COUNT is 0 (TAU_BAD_ARGUMENT), one of the frames is
-// beyond the table (TAU_FRAME_OUTSIDE), or FIRST is below a frame that was handed in before
-// (TAU_FRAME_TWICE). Cost: one give per block that the range is made of.
+// Hands in COUNT frames from FIRST on; frames that are never handed in are reserved. Ranges are
+// handed in by ascending numbers. Fails if and only if COUNT is 0 (TAU_BAD_ARGUMENT), one of the
+// frames is beyond the table (TAU_FRAME_OUTSIDE), or FIRST is below a frame that was handed in
+// before (TAU_FRAME_TWICE). Cost: one give per block that the range is made of.
 enum tau_status tau_buddy_add(struct tau_buddy *buddy, struct tau_frame first, uint32_t count);
 
 // Takes a block of ORDER and stores its first frame at FRAME: from the smallest order that has a
 // free block, of the group that was listed last, the lowest; of what is split, the lowest quarter.
-// Fails if and only if ORDER is no order (TAU_BAD_ARGUMENT) or no free block is large enough
+// Fails if and only if ORDER is not an order (TAU_BAD_ARGUMENT) or no free block is large enough
 // (TAU_NO_FRAME).
 // Cost: 198 instructions (198 with Zbb), 68 accesses.
 enum tau_status tau_buddy_take(struct tau_buddy *buddy, unsigned order, struct tau_frame *frame);
 
-// Takes COUNTS[k] blocks of each order k, or none; stores their first frames at FRAMES, those of
-// the largest order first. FRAMES has room for all. Fails if and only if the free blocks cannot be
+// Takes COUNTS[k] blocks of each order k, or none; stores their first frames at FRAMES, the
+// largest order first. FRAMES has room for all. Fails if and only if the free blocks cannot be
 // split into these (TAU_NO_FRAME); larger blocks are never replaced by smaller ones. Cost: one take
 // per block.
 enum tau_status tau_buddy_take_mix(struct tau_buddy *buddy, const uint32_t counts[TAU_BUDDY_ORDERS],
                                    struct tau_frame *frames);
 
-// Gives back the block of ORDER that starts at FRAME, and merges what is free. Fails if and only if
-// ORDER is no order (TAU_BAD_ARGUMENT), FRAME is beyond the table or was never handed in
+// Gives back the block of ORDER that starts at FRAME, and merges free blocks. Fails if and only if
+// ORDER is not an order (TAU_BAD_ARGUMENT), FRAME is beyond the table or was never handed in
 // (TAU_FRAME_OUTSIDE), it is free (TAU_FRAME_FREE), or the taken block that holds it has another
 // order or start (TAU_FRAME_ORDER).
 // Cost: 247 instructions (246 with Zbb), 81 accesses.

@@ -61,7 +61,7 @@ enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t s
 // its control block. 0 if the plan is invalid, or if no address space has so many.
 size_t tau_budget_size(const struct tau_budget_class *classes, size_t count, size_t shared_bytes);
 
-// The contracts and the locking are those of tau_tlsf_*. Differences:
+// Contracts and locking are as for tau_tlsf_*. Differences:
 // - An object goes to its dedicated region. If that is full or there is none, it goes to the shared
 //   region, never to a larger bucket [P1-3].
 // - realloc keeps a bucket while the object fits it.

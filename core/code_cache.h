@@ -124,8 +124,8 @@ enum tau_status tau_code_cache_fault(struct tau_code_cache *cache, struct tau_pa
 // Cost: 9 instructions (9 with Zbb), 6 accesses.
 void tau_code_cache_use(struct tau_code_cache *cache, const struct tau_code_cache_flags *flags);
 
-// Ends a period: what was used becomes a bit of each age, and nothing counts as used. The port
-// clears the accessed bits of its entries, and flushes the TLB, between its last
+// Ends a period: the use of each page becomes a bit of its age, and nothing counts as used. The
+// port clears the accessed bits of its entries, and flushes the TLB, between its last
 // tau_code_cache_use and this.
 // Cost: 39 instructions (39 with Zbb), 36 accesses.
 void tau_code_cache_age(struct tau_code_cache *cache);

@@ -83,8 +83,7 @@ bool tau_frames_invariants_hold(const struct tau_frames *frames);
 
 #ifndef __cplusplus  // C++ has no compound literals
 // Makes FRAMES a reserved pool of the machine's frames 0 … COUNT - 1, at least one, all ready and
-// zeroed. LINKS has one word for each. The result equals that of tau_frames_init, _add and _reserve
-// together.
+// zeroed. LINKS has one word for each. The result is as after tau_frames_init, _add and _reserve.
 // Fails if and only if COUNT is above TAU_FRAMES_MAX (TAU_BAD_ARGUMENT).
 // Cost: one store per frame.
 static inline enum tau_status tau_frames_init_ready(struct tau_frames *frames, uint32_t *links,

@@ -311,7 +311,7 @@ TAU_INLINE bool hierarchy_has_record(const struct tau_hierarchy *space) {
 }
 
 // Maps PAGE of the region at SPOT, which has HEADER, to a frame. A frame must be ready. RECORD is
-// that of the page's chunk.
+// the record of the page's chunk.
 TAU_INLINE enum tau_status hierarchy_enter_page(struct tau_hierarchy *space, uint32_t page,
                                                 struct tau_hierarchy_record *record,
                                                 const struct hierarchy_spot *spot,

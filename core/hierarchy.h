@@ -1,5 +1,5 @@
-// Hierarchical tables [P0-7]: an address space whose table memory is proportional to what is
-// mapped. Operations, statuses and constant time are those of vspace.h.
+// Hierarchical tables [P0-7]: an address space whose table memory is proportional to the mapped
+// pages. Operations, statuses and constant time are as in vspace.h.
 //
 // A chunk is 32 pages. It has a record only while a region starts in it or one of its pages is
 // mapped. The records come from a pool that several spaces may share. A pages validity array

@@ -6,11 +6,12 @@
 // 2. The pages between two edges belong to the region of the first edge. Faults map them, and only
 //    while the block that covers them is in use.
 // 3. free merges the block. Edges that now lie inside the merged block are removed. The frames of
-//    their regions, those of the object among them, are released as one chain. If the block's own
+// their regions, which include the object's, are released as one chain. If the block's own
 //    edge stays, its region keeps only its first page.
 #include "core/page_heap.h"
 
 #include "core/private/pages/paged_calls.h"
+#include "core/private/pages/paged_object.h"
 #include "core/private/pages/vspace_inline.h"
 
 #define PAGE_HEAP_RIGHTS (TAU_READ | TAU_WRITE)
@@ -56,9 +57,10 @@ TAU_INLINE void page_heap_edge_extend(struct tau_vspace *space, uint32_t edge) {
     space->validity.regions[edge].top = edge | VALIDITY_HEAP_OPEN | PAGE_HEAP_RIGHTS;
 }
 
-TAU_INLINE enum paged_cutting page_heap_cut_pages(void *context, struct paged_cut cut,
+// Maps and opens the pages that CUT, at the front of a free block, needs, or changes nothing.
+// MAY_CLEAN: a frame is zeroed if none is ready.
+TAU_INLINE enum paged_cutting page_heap_cut_pages(struct tau_page_heap *heap, struct paged_cut cut,
                                                   bool may_clean) {
-    struct tau_page_heap *const heap = context;
     struct tau_vspace *const space = heap->space;
     TAU_ASSERT(cut.start <= cut.split && cut.split <= cut.end);
     TAU_ASSERT(cut.end - heap->first.number < heap->pages_count);
@@ -88,8 +90,9 @@ TAU_INLINE enum paged_cutting page_heap_cut_pages(void *context, struct paged_cu
     return PAGED_CUT_MADE;
 }
 
-TAU_INLINE void page_heap_give_back(void *context, struct paged_freed freed) {
-    struct tau_page_heap *const heap = context;
+// Releases the pages of a block that left use. The block is already listed, so its header is
+// written.
+TAU_INLINE void page_heap_give_back(struct tau_page_heap *heap, struct paged_freed freed) {
     struct tau_vspace *const space = heap->space;
     const uint32_t start = freed.start;
     const uint32_t end = freed.end;
@@ -124,8 +127,10 @@ static bool page_heap_is_cut_admitted(const struct tau_page_heap *heap, struct p
            start_edges + split_edges <= tau_frames_free_count(heap->space->frames);
 }
 
-TAU_INLINE bool page_heap_cut_inside(void *context, struct paged_cut cut, uint32_t low) {
-    struct tau_page_heap *const heap = context;
+// As page_heap_cut_pages, inside a free block whose edge is LOW. Zeroes frames. Returns false, with
+// nothing changed, if frames or commitment do not suffice.
+TAU_INLINE bool page_heap_cut_inside(struct tau_page_heap *heap, struct paged_cut cut,
+                                     uint32_t low) {
     uint32_t frame = 0;
     TAU_ASSERT(low >= heap->first.number);
     if (!page_heap_is_cut_admitted(heap, cut, low)) {
@@ -143,9 +148,9 @@ TAU_INLINE bool page_heap_cut_inside(void *context, struct paged_cut cut, uint32
 }
 
 // Moves the boundary behind a used block with the edges START and END. It moves from END to the
-// place that CUT, which starts at END, gives. END's page becomes one of the block's own pages.
-static bool page_heap_move_end(void *context, uint32_t start, struct paged_cut cut) {
-    struct tau_page_heap *const heap = context;
+// place that CUT, which starts at END, gives. END's page becomes one of the block's own pages. It
+// may zero a frame. Returns false, with nothing changed, if frames or commitment do not suffice.
+static bool page_heap_move_end(struct tau_page_heap *heap, uint32_t start, struct paged_cut cut) {
     struct tau_vspace *const space = heap->space;
     const uint32_t end = cut.start;
     const bool is_new = cut.split != cut.end;
@@ -176,8 +181,7 @@ static bool page_heap_move_end(void *context, uint32_t start, struct paged_cut c
 }
 
 // Self test. The caller holds the lock or owns the heap alone.
-static bool page_heap_invariants_hold(const void *context) {
-    const struct tau_page_heap *const heap = context;
+static bool page_heap_invariants_hold(const struct tau_page_heap *heap) {
     const uint32_t last = heap->first.number + heap->pages_count - 1;
     TAU_ASSERT(heap->space != NULL);
     return heap->blocks != NULL && heap->committed_pages <= heap->pages_count &&
@@ -273,41 +277,40 @@ TAU_INLINE bool page_heap_has_header(const void *context, const tau_word *block)
 
 // ---- The operations ----------------------------------------------------------------------------
 
-static const struct paged_paging PAGE_HEAP_PAGING;
-
-TAU_INLINE struct paged page_heap_view(const struct tau_page_heap *heap) {
-    return (struct paged){(void *)(uintptr_t)heap, heap->blocks, PAGED_ORIGIN(heap)};
-}
-
-static __attribute__((noinline)) void *page_heap_malloc_again(void *context, tau_word *payload,
-                                                              size_t size_bytes) {
-    struct tau_page_heap *const heap = context;
+// Ends a malloc that took PAYLOAD and found no frame ready. Not inlined, so that malloc itself
+// makes no call and saves few registers.
+static __attribute__((noinline)) void *
+page_heap_malloc_again(struct tau_page_heap *heap, tau_word *payload, size_t size_bytes) {
     TAU_ASSERT(heap->space->frames->ready.count == 0);
     TAU_ASSERT(payload != NULL);
     if (!tau_frames_clean_one(heap->space->frames)) {
         return paged_put_back(heap->blocks, payload, size_bytes);
     }
-    return paged_malloc_again(page_heap_view(heap), &PAGE_HEAP_PAGING, payload, size_bytes);
+    struct tau_tlsf *const blocks = heap->blocks;
+    const struct paged_cut cut = paged_cut_again(blocks, PAGED_ORIGIN(heap), payload, size_bytes);
+    if (page_heap_cut_pages(heap, cut, false) != PAGED_CUT_MADE) {
+        return paged_put_back(blocks, payload, size_bytes);
+    }
+    return paged_hand_out(blocks, payload, cut, 0, payload, size_bytes, TAU_ALIGNMENT);
 }
-
-static __attribute__((noinline)) enum tau_status
-page_heap_misused_object(void *context, tau_word *block, void *pointer) {
-    return paged_misused_at(page_heap_view(context), &PAGE_HEAP_PAGING, block, pointer);
-}
-
-static const struct paged_paging PAGE_HEAP_PAGING = {
-    .invariants_hold = page_heap_invariants_hold,
-    .has_header = page_heap_has_header,
-    .cut = page_heap_cut_pages,
-    .malloc_again = page_heap_malloc_again,
-    .cut_inside = page_heap_cut_inside,
-    .move_end = page_heap_move_end,
-    .give_back = page_heap_give_back,
-    .misused = page_heap_misused_object,
-};
 
 void *tau_page_heap_malloc(struct tau_page_heap *heap, size_t size_bytes) {
-    return paged_malloc(page_heap_view(heap), &PAGE_HEAP_PAGING, size_bytes);
+    struct tau_tlsf *const blocks = heap->blocks;
+    struct paged_cut cut;
+    enum tau_status reason;
+    TAU_INVARIANT(tau_page_heap_invariants_hold(heap));
+    tau_word *const payload = paged_take(blocks, PAGED_ORIGIN(heap), size_bytes, &cut, &reason);
+    if (payload == NULL) {
+        return tlsf_refuse(blocks, size_bytes, reason);
+    }
+    const enum paged_cutting cutting = page_heap_cut_pages(heap, cut, false);
+    if (cutting == PAGED_CUT_REFUSED) {
+        return paged_put_back(blocks, payload, size_bytes);
+    }
+    if (cutting == PAGED_CUT_WITHOUT_FRAME) {
+        return page_heap_malloc_again(heap, payload, size_bytes);
+    }
+    return paged_hand_out(blocks, payload, cut, 0, payload, size_bytes, TAU_ALIGNMENT);
 }
 
 void *tau_page_heap_calloc(struct tau_page_heap *heap, size_t count, size_t size_bytes) {
@@ -324,24 +327,106 @@ void *tau_page_heap_calloc(struct tau_page_heap *heap, size_t count, size_t size
 }
 
 void *tau_page_heap_aligned_alloc(struct tau_page_heap *heap, size_t alignment, size_t size_bytes) {
+    struct tau_tlsf *const blocks = heap->blocks;
+    struct paged_aligned taken;
+    enum tau_status reason;
     if (!tau_bits_is_power_of_two(alignment)) {
         return NULL;
     }
-    return alignment <= TAU_ALIGNMENT ? tau_page_heap_malloc(heap, size_bytes)
-                                      : paged_aligned_alloc(page_heap_view(heap), &PAGE_HEAP_PAGING,
-                                                            alignment, size_bytes);
+    if (alignment <= TAU_ALIGNMENT) {
+        return tau_page_heap_malloc(heap, size_bytes);
+    }
+    TAU_INVARIANT(tau_page_heap_invariants_hold(heap));
+    if (!paged_take_aligned(blocks, PAGED_ORIGIN(heap), alignment, size_bytes, &taken, &reason)) {
+        return tlsf_refuse(blocks, size_bytes, reason);
+    }
+    if (!page_heap_cut_inside(heap, taken.cut, paged_edge_of(PAGED_ORIGIN(heap), taken.found))) {
+        return paged_put_back(blocks, taken.found, size_bytes);
+    }
+    return paged_hand_out_aligned(blocks, taken, alignment, size_bytes);
+}
+
+static __attribute__((noinline)) enum tau_status page_heap_misused(const struct tau_page_heap *heap,
+                                                                   tau_word *block, void *pointer) {
+    return paged_misused(heap, page_heap_has_header, heap->blocks, block, pointer);
 }
 
 enum tau_status tau_page_heap_free(struct tau_page_heap *heap, void *pointer) {
-    return paged_free(page_heap_view(heap), &PAGE_HEAP_PAGING, pointer);
+    struct tau_tlsf *const blocks = heap->blocks;
+    tau_word *const block = paged_block_of(pointer);
+    struct tlsf_used used;
+    struct tlsf_merged merged;
+    struct paged_freed freed;
+    if (pointer == NULL) {
+        return TAU_OK;
+    }
+    TAU_PORT_LOCK(blocks);
+    TAU_INVARIANT(page_heap_invariants_hold(heap));
+    if (!paged_is_object(heap, page_heap_has_header, blocks, block, &used)) {
+        return page_heap_misused(heap, block, pointer);
+    }
+    if (!paged_merge(blocks, PAGED_ORIGIN(heap), block, used, &freed, &merged)) {
+        return tlsf_unmerged(blocks, block, pointer, merged.size != 0);
+    }
+    page_heap_give_back(heap, freed);
+    return paged_taken_back(blocks, pointer);
+}
+
+// Resizes the used BLOCK to SIZE. Returns false, with nothing changed, if the block would have to
+// move, its end would move down to another page, or pages are refused.
+TAU_INLINE bool page_heap_resize_block(struct tau_page_heap *heap, tau_word *block, tau_word size) {
+    const uintptr_t origin = PAGED_ORIGIN(heap);
+    const tau_word old = tlsf_size_of(block);
+    tau_word *const next = tlsf_after(block, old);
+    const uint32_t start = paged_edge_of(origin, block);
+    const uint32_t end = paged_edge_of(origin, next);
+    TAU_ASSERT((block[-1] & TLSF_FREE) == 0);
+    TAU_ASSERT(old >= TLSF_BLOCK_MIN_BYTES);
+    if (size <= old) {
+        return paged_edge_of(origin, tlsf_after(block, size)) == end;
+    }
+    const tau_word more = (next[-1] & TLSF_FREE) != 0 ? tlsf_size_of(next) : 0;
+    if (size > old + more) {
+        return false;
+    }
+    struct paged_cut cut = paged_cut_of(origin, block, old + more + TLSF_FREE, size);
+    cut.start = end;
+    if (!page_heap_move_end(heap, start, cut)) {
+        return false;
+    }
+    paged_grow(heap->blocks, block, next, cut);
+    return true;
 }
 
 bool tau_page_heap_resize(struct tau_page_heap *heap, void *pointer, size_t size_bytes) {
-    return paged_resize(page_heap_view(heap), &PAGE_HEAP_PAGING, pointer, size_bytes);
+    struct tau_tlsf *const blocks = heap->blocks;
+    tau_word *const block = paged_block_of(pointer);
+    struct tlsf_used used;
+    if (pointer == NULL) {
+        return false;
+    }
+    TAU_PORT_LOCK(blocks);
+    TAU_INVARIANT(page_heap_invariants_hold(heap));
+    if (TAU_CHECK_LEVEL >= 1 &&
+        (!paged_is_object(heap, page_heap_has_header, blocks, block, &used) ||
+         !tlsf_is_mergeable(blocks, block, &used))) {
+        (void)page_heap_misused(heap, block, pointer);
+        return false;
+    }
+    const size_t gap = (uintptr_t)pointer - (uintptr_t)block;
+    const tau_word size = tlsf_needed(blocks, size_bytes, gap);
+    const bool is_resized = size != 0 && page_heap_resize_block(heap, block, size);
+    if (is_resized) {
+        TAU_ASSERT(tlsf_usable_bytes(block) >= size_bytes + gap);
+        tlsf_seal(blocks, block);
+        TAU_PORT_TRACE(blocks, pointer, pointer, size_bytes, TAU_ALIGNMENT);
+    }
+    TAU_PORT_UNLOCK(blocks);
+    return is_resized;
 }
 
 size_t tau_page_heap_usable_size(const struct tau_page_heap *heap, const void *pointer) {
-    return paged_usable_size(page_heap_view(heap), &PAGE_HEAP_PAGING, pointer);
+    return paged_usable_size(heap, page_heap_has_header, heap->blocks, pointer);
 }
 
 void *tau_page_heap_realloc(struct tau_page_heap *heap, void *pointer, size_t size_bytes) {

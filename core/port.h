@@ -60,8 +60,8 @@
 #endif
 
 // Called after a store that leaves the region that starts at page START with fewer mapped pages. An
-// MMU that caches translations by region (hw/rtmmu, the TLB of regions) must then forget those of
-// this region.
+// MMU that caches translations by region (hw/rtmmu, the TLB of regions) must then forget this
+// region's.
 // - It is never called for a region that gains pages. An MMU that caches no faults need not know of
 //   them.
 // - No operation changes the rights of mapped pages.

@@ -1,5 +1,5 @@
 // The core in one file, for a build with one translation unit. Each mechanism follows those that it
-// uses. The baselines (core/conventional) and the ports are not included.
+// uses. The ports are not included.
 #include "core/tlsf.c"
 
 #include "core/budget.c"

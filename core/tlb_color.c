@@ -268,7 +268,7 @@ enum tau_status tau_tlb_color_check(const struct tau_tlb_color_partition *partit
 
 // ---- The pages of a heap -----------------------------------------------------------------------
 
-// What is searched: addresses of a window for a principal.
+// A search: addresses of a window for a principal.
 struct tlb_color_search {
     const struct tau_tlb_color_geometry *geometry;
     const struct tau_tlb_color_principal *principal;

@@ -93,12 +93,12 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes);
 // docs/spec/tlsf.md, "Checks", says what each level detects and what passes for an object.
 enum tau_status tau_tlsf_free(struct tau_tlsf *heap, void *pointer);
 
-// Bytes that the object may use, at least the size requested. 0 for NULL and for what is not an
-// object.
+// Bytes that the object may use, at least the size requested. 0 for NULL and for a pointer that
+// is not an object.
 size_t tau_tlsf_usable_size(const struct tau_tlsf *heap, const void *pointer);
 
-// Alignment that the object was requested with, at least TAU_ALIGNMENT. 0 for NULL and for what is
-// not an object.
+// Alignment that the object was requested with, at least TAU_ALIGNMENT. 0 for NULL and for a
+// pointer that is not an object.
 size_t tau_tlsf_alignment(const struct tau_tlsf *heap, const void *pointer);
 
 // Returns what free would return for POINTER, without freeing it.

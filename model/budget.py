@@ -126,7 +126,7 @@ class Budget:
         return self._from_shared(self.shared.malloc(request_bytes))
 
     def calloc(self, count: int, size_bytes: int) -> int | None:
-        """As tau_budget_calloc; a product that is no size_t is larger than any memory."""
+        """As tau_budget_calloc; a product above the largest size_t is larger than any memory."""
         return self.malloc(count * size_bytes)
 
     def aligned_alloc(self, alignment: int, request_bytes: int) -> int | None:

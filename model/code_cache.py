@@ -1,7 +1,7 @@
 """Golden model of the code cache: lists of frames, and the search for endless loads [P3-3, G-9].
 
-Written from docs/spec/code_cache.md. Every operation answers what the C function answers: a status
-name, and of a fault what is to be done. `longest_stall` plays all schedules of threads, interrupts
+Written from docs/spec/code_cache.md. Every operation answers what the C function answers: a
+status name, and the steps of a fault. `longest_stall` plays all schedules of threads, interrupts
 and replacement against instructions that need several pages at once.
 """
 
@@ -202,7 +202,7 @@ class Stalled:
 def longest_stall(stalled: Stalled, caches: Collection[tuple[int, ...]], guard: int) -> int | None:
     """The most loads in a row from one of CACHES during which no thread ends its instruction.
 
-    None: there is no limit. A depth-first search over all caches that can be reached; a cache that
+    None: no limit. A depth-first search over all caches that can be reached; a cache that
     is met again on its own path is an endless loop.
     """
     known: dict[tuple[int, ...], int] = {}

@@ -1,6 +1,6 @@
 """Golden model of hw/composable: two small TLBs over a page table of 64 entries, loaded at once.
 
-`load`, `find` and `lookup` are what it does; `step` adds when [P2-8, P2-13]. Cost: linear in
+`load`, `find` and `lookup` are its functions; `step` adds the cycles [P2-8, P2-13]. Cost: linear in
 entries.
 """
 
@@ -57,7 +57,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class OnItsWay:
-    """A lookup that was taken. What it hit, and where; None after a miss. `due`: its cycle."""
+    """A lookup that was taken: the entry that it hit, and its TLB; None after a miss.
+
+    `due` is its cycle.
+    """
 
     lookup: Lookup
     entry: Entry | None
@@ -181,8 +184,8 @@ class Composable:
         return values.get(register, 0)
 
     def step(self, inputs: Inputs) -> Outputs:
-        """One cycle. A load begins searches again that are not at their answer, and keeps what is
-        answered meanwhile out of the TLBs."""
+        """One cycle. A load begins searches again that are not at their answer, and keeps later
+        answers out of the TLBs."""
         is_loading, starts = self.awaited > 0, self.starts(inputs.write)
         forgets = is_loading or starts
         ready, results = [not is_loading] * 2, [None, None]

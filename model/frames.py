@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Machine:
-    """What all pools share: how many frames there are, which were handed in, what they hold."""
+    """Common to all pools: the number of frames, those that were handed in, and their content."""
 
     frames_count: int
     handed_in: set[int] = field(default_factory=set)
@@ -21,7 +21,7 @@ class Machine:
 
 @dataclass
 class Frames:
-    """A pool. RESERVED ones take back as ready what their space gives up, shared ones as dirty."""
+    """A pool. Frames that a space gives up become ready if it is reserved, else dirty."""
 
     machine: Machine
     is_reserved: bool = False

@@ -34,7 +34,7 @@ class HierarchicalSpace(Space):
     def __init__(
         self, pages_log2: int, pool: Frames, tables: Tables, commits: bool = False
     ) -> None:
-        """Raises ValueError with the status's name for what is refused."""
+        """Raises ValueError with the status's name for a refusal."""
         super().__init__(pages_log2, pool, commits)
         if tables.needed == tables.records_count:
             raise ValueError("NO_TABLE")
@@ -67,7 +67,7 @@ class HierarchicalSpace(Space):
         return status
 
     def map_page(self, page: int, access: int) -> str:
-        """As tau_hierarchy_map_page: a missing record is told before a missing frame."""
+        """As tau_hierarchy_map_page: a missing record is reported before a missing frame."""
         region = self.region_of(page)
         if (
             region is not None

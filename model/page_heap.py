@@ -1,8 +1,8 @@
 """Golden models of the two heaps on pages: where blocks lie, and which pages are mapped to what.
 
 Both place blocks alike: `PagedTlsf` is TLSF with blocks that never start a page. `PageHeap` is
-ours, `BreakHeap` the conventional one. After each call the pages that must be mapped are worked out
-anew from all blocks; what was mapped and need not be is given back. Addresses are counted from
+ours, `BreakHeap` the conventional one. After each call the pages that must be mapped follow from
+all blocks; mapped pages that need not be are released. Addresses are counted from
 where the space's page 0 would be. Every operation answers what the C function answers: an address
 or None for a pointer, a status name for a status. Cost: proportional to blocks and pages.
 """
@@ -151,7 +151,43 @@ class PagedTlsf(Tlsf):
         return True
 
 
-class PageHeap:
+class PagedHeap:
+    """The calls of both heaps. A call on blocks is tried on a copy, and accepted with its pages."""
+
+    blocks: PagedTlsf
+    pool: Frames
+
+    def _take(self) -> int:
+        frame = self.pool.take()
+        assert frame is not None
+        return frame
+
+    def _try(self, blocks: PagedTlsf) -> bool:
+        """Accept BLOCKS as they are after a call, unless commitment or frames do not allow it."""
+        raise NotImplementedError
+
+    def malloc(self, request_bytes: int) -> int | None:
+        """As tau_page_heap_malloc and tau_break_heap_malloc."""
+        blocks = copy.deepcopy(self.blocks)
+        pointer = blocks.place(request_bytes)
+        return pointer if pointer is not None and self._try(blocks) else None
+
+    def aligned_alloc(self, alignment: int, request_bytes: int) -> int | None:
+        """As tau_page_heap_aligned_alloc and tau_break_heap_aligned_alloc."""
+        blocks = copy.deepcopy(self.blocks)
+        pointer = blocks.place_aligned(alignment, request_bytes)
+        return pointer if pointer is not None and self._try(blocks) else None
+
+    def resize(self, pointer: int, request_bytes: int) -> bool:
+        """As tau_page_heap_resize and tau_break_heap_resize."""
+        blocks = copy.deepcopy(self.blocks)
+        gap_bytes = blocks.gap_bytes if pointer % PAGE_BYTES == 0 else 0
+        size_bytes = blocks.needed(request_bytes, gap_bytes)
+        grown = request_bytes != 0 and blocks.grow(blocks._index(pointer), size_bytes)
+        return grown and self._try(blocks)
+
+
+class PageHeap(PagedHeap):
     """Ours. `regions` maps each region's start to its mapped pages and frames, the oldest first."""
 
     def __init__(
@@ -173,11 +209,6 @@ class PageHeap:
             self.regions[first] = {page: self._take() for page in sorted(control)}
         for edge in sorted(self.blocks.edges()):
             self.regions[edge] = {edge: self._take()}
-
-    def _take(self) -> int:
-        frame = self.pool.take()
-        assert frame is not None
-        return frame
 
     # What there is
 
@@ -206,7 +237,6 @@ class PageHeap:
     # Operations
 
     def _try(self, blocks: PagedTlsf) -> bool:
-        """Accepts BLOCKS as they are after a call, unless commitment or frames do not allow it."""
         before, self.blocks = self.blocks, blocks
         fresh = sorted(blocks.edges() - set(self.regions))
         if len(self.committed) > self.commit_max_pages or len(fresh) > self.pool.free_count:
@@ -216,27 +246,12 @@ class PageHeap:
             self.regions[edge] = {edge: self._take()}
         return True
 
-    def malloc(self, request_bytes: int) -> int | None:
-        """As tau_page_heap_malloc."""
-        blocks = copy.deepcopy(self.blocks)
-        pointer = blocks.place(request_bytes)
-        return pointer if pointer is not None and self._try(blocks) else None
-
-    def aligned_alloc(self, alignment: int, request_bytes: int) -> int | None:
-        """As tau_page_heap_aligned_alloc."""
-        blocks = copy.deepcopy(self.blocks)
-        pointer = blocks.place_aligned(alignment, request_bytes)
-        return pointer if pointer is not None and self._try(blocks) else None
-
     def resize(self, pointer: int, request_bytes: int) -> bool:
         """As tau_page_heap_resize. An edge that the object swallows stays mapped as its newest."""
-        blocks = copy.deepcopy(self.blocks)
-        index = blocks._index(pointer)
-        gap_bytes = blocks.gap_bytes if pointer % PAGE_BYTES == 0 else 0
-        size_bytes = blocks.needed(request_bytes, gap_bytes)
-        if request_bytes == 0 or not blocks.grow(index, size_bytes) or not self._try(blocks):
+        if not super().resize(pointer, request_bytes):
             return False
-        start = blocks.span(blocks.pools[0].blocks[index])[0]
+        blocks = self.blocks
+        start = blocks.span(blocks.pools[0].blocks[blocks._index(pointer)])[0]
         for edge in sorted(set(self.regions) - blocks.edges() - blocks.control()):
             self.regions[start].update(self.regions.pop(edge))
         return True
@@ -275,7 +290,7 @@ class PageHeap:
         return "OK"
 
 
-class BreakHeap:
+class BreakHeap(PagedHeap):
     """The conventional one: pages are given back only when the heap's end is freed."""
 
     def __init__(
@@ -297,9 +312,7 @@ class BreakHeap:
 
     def _map(self, pages: set[int]) -> None:
         for page in sorted(pages - set(self.mapped)):
-            frame = self.pool.take()
-            assert frame is not None
-            self.mapped[page] = frame
+            self.mapped[page] = self._take()
 
     def _break(self) -> int:
         """The first page behind the header of a free block at the end; the last page if none."""
@@ -314,26 +327,6 @@ class BreakHeap:
         self._map(blocks.edges())
         self.break_page = self._break()
         return True
-
-    def malloc(self, request_bytes: int) -> int | None:
-        """As tau_break_heap_malloc."""
-        blocks = copy.deepcopy(self.blocks)
-        pointer = blocks.place(request_bytes)
-        return pointer if pointer is not None and self._try(blocks) else None
-
-    def aligned_alloc(self, alignment: int, request_bytes: int) -> int | None:
-        """As tau_break_heap_aligned_alloc."""
-        blocks = copy.deepcopy(self.blocks)
-        pointer = blocks.place_aligned(alignment, request_bytes)
-        return pointer if pointer is not None and self._try(blocks) else None
-
-    def resize(self, pointer: int, request_bytes: int) -> bool:
-        """As tau_break_heap_resize."""
-        blocks = copy.deepcopy(self.blocks)
-        gap_bytes = blocks.gap_bytes if pointer % PAGE_BYTES == 0 else 0
-        size_bytes = blocks.needed(request_bytes, gap_bytes)
-        grown = request_bytes != 0 and blocks.grow(blocks._index(pointer), size_bytes)
-        return grown and self._try(blocks)
 
     def free(self, pointer: int) -> str:
         """As tau_break_heap_free: pages from the new break to the old one go back, one by one."""

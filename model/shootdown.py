@@ -6,8 +6,8 @@ The protocol is docs/design/sv39.md, "Several harts".
 
 The protocol. Frames that a region leaves are *parked*, not freed. Time is cut into epochs; an epoch
 ends when every hart has, since it began, read its number, then flushed all its translations, then
-acknowledged. At its end what was parked before it began becomes free, and what was parked during it
-waits for the end of the next one. Two lists are enough, and both move in constant time.
+acknowledged. At its end, frames that were parked before it become free. Frames that were parked
+during it wait for the end of the next one. Two lists are enough, and both move in constant time.
 
 The promise: a frame that is handed out (as a page or as a table) can be reached by no hart through
 a translation from before. What a hart may hold is what the architecture allows: any translation,

@@ -1,9 +1,9 @@
 """Golden model of regions on Sv39 tables: docs/spec/sv39.md, in the most obvious way.
 
-Written from SPEC alone, never from the C code. A space is a list of regions; a region's pages are a
-dictionary from page to what was stored there. There are no tables: only how many table pages SPEC
-says are in use, so that exhaustion comes when it must. Frames have no numbers: which frame backs a
-page cannot be seen through the page.
+Written from SPEC alone, never from the C code. A space is a list of regions; a region's pages are
+a dictionary from page to stored value. Tables are not modeled: only how many table
+pages SPEC says are in use, so that exhaustion comes when it must. Frames have no numbers: which
+frame backs a page cannot be seen through the page.
 
 Operations answer a status name of core/status.h. Cost: proportional to the number of regions.
 """
@@ -79,7 +79,7 @@ class Space:
     """An address space whose pages and tables come from `pools`."""
 
     def __init__(self, pools: Pools) -> None:
-        """Take the root. Raises ValueError if there is no table page for it."""
+        """Take the root. Raises ValueError if no table page is left for it."""
         self.pools = pools
         self.regions: list[Region] = []
         self.shared: set[int] = set()  # GiBs that have a shared table

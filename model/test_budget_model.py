@@ -20,7 +20,7 @@ def test_regions_lie_in_order_of_their_bytes() -> None:
 
 
 def test_exact_size_only_then_shared() -> None:
-    """What has no class, or whose class is full, goes to the shared region [P1-3]."""
+    """A request without a class, or whose class is full, goes to the shared region [P1-3]."""
     heap = heap_of([(24, 2), (64, 8)])
     small = heap.regions[0]
     first, second, third = heap.malloc(20), heap.malloc(24), heap.malloc(17)

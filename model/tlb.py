@@ -181,7 +181,7 @@ class Tlb:
     def bring(
         self, structure: int, entry: Entry, ways: list[Entry | None] | None = None
     ) -> None:
-        """Fill a level, whose set held `ways` (as now, if not given); counts what it evicts."""
+        """Fill a level, whose set held `ways` (as now, if not given); counts evictions."""
         level = self.levels[structure]
         evicted = level.fill(entry, level.ways_of(entry.page) if ways is None else ways)
         if evicted is not None:
@@ -272,7 +272,7 @@ class Tlb:
 
     def step(self, inputs: Inputs) -> Outputs:
         """One cycle. Entries that come in with a write that invalidates another page of their set
-        stay; a lookup that hits with an invalidation is answered by what was there."""
+        stay; a lookup that hits with an invalidation is answered by the old entry."""
         counted, self.events = self.events, []
         results, misses = list(self.hits), [False, False]
         hits = [result is not None for result in self.hits]

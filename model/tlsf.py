@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Block:
-    """One block: where its payload is, its size with header, and what it is used for."""
+    """One block: the place of its payload, its size with header, and its use."""
 
     payload: int
     size_bytes: int

@@ -2,7 +2,7 @@
 
 Written from the contract alone: which pages belong to which region, which frame is behind which
 page, what each call answers. It knows no sp, no cache and no tree, so that tables and trees are
-compared with what they are for. Every operation answers what the C function answers: a status name.
+compared with their purpose. Every operation answers what the C function answers: a status name.
 Cost: proportional to the space.
 """
 

@@ -48,7 +48,7 @@ PARTS = {
     "recorder of accesses": ("linux/accesses/*.c",),
     "library of `tau run`": ("linux/runtime/**/*.c",),
     "code pager of Linux": ("linux/coldcode/kernel/**/*.c",),
-    "kernel of slots": ("kernel/*.c", "kernel/*.S"),
+    "kernel of slots": ("kernel/slots/*.c", "kernel/slots/*.S"),
     "kernel of tasks": ("kernel/tasks/*.c", "kernel/tasks/*.S"),
     "MMU `pagetable`": ("hw/pagetable/rtl/*.sv",),
     "MMU `rtmmu`": ("hw/rtmmu/rtl/*.sv",),

@@ -74,7 +74,7 @@ RV32 = Target(
     flags=(*BARE_FLAGS, "-g0"),
     start=("rv32/stub.S",),
     script="emulated.ld",
-    # No multilib is exactly that of Zbb or Zicsr: the linker would take a 64-bit libgcc.
+    # No multilib is exactly for Zbb or Zicsr: the linker would take a 64-bit libgcc.
     library=("-march=rv32im", "-mabi=ilp32"),
 )
 TILE = replace(

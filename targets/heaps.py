@@ -3,7 +3,7 @@
     heaps()["page_heap"].tile               # {"rtmmu": "rtmmu", "rtmmu-tlb": "rtmmu-tlb"}
     heaps()["page_heap"].call("malloc")     # "tau_page_heap_malloc"
 
-A new one needs its description, its code in core/ and two headers that start it and lead to its
+A new one needs its description, its code and two headers that start it and lead to its
 calls: programs/paged/heap_<heap>.h in emulated code, programs/replay/system_<heap>.h on the tile.
 """
 
@@ -25,14 +25,15 @@ class HeapError(Exception):
 
 @dataclass(frozen=True)
 class Heap:
-    """A heap on pages of the core.
+    """A heap on pages.
 
-    `about`: what it does, in one line. `files`: what it is made of, in core/, in the order in which
-    they are linked. `space`: the tables that it maps pages in, whose regions
-    `tau_<space>_unmap_region` gives back. `calls`: the
-    functions that are not called `tau_<heap>_<call>`; `fault` maps a page. `emulated`: the systems
-    that run it in emulated code, and what is defined for each. `tile`: the systems that run it on
-    the tile, and the unit of each. `differs`: what one of these systems has and the others do not.
+    - `about`: its policy, in one line.
+    - `files`: its source files, in the order in which they are linked.
+    - `space`: the tables that it maps pages in. `tau_<space>_unmap_region` releases their regions.
+    - `calls`: the functions that are not called `tau_<heap>_<call>`; `fault` maps a page.
+    - `emulated`: the systems that run it in emulated code, and the definitions of each.
+    - `tile`: the systems that run it on the tile, and the unit of each.
+    - `differs`: how one of these systems differs from the others.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Heap:
     @property
     def is_conventional(self) -> bool:
         """Whether ours is measured against it."""
-        return f"conventional/{self.name}.c" in self.files
+        return any(name.startswith("peers/") for name in self.files)
 
 
 @functools.cache

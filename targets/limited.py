@@ -13,8 +13,8 @@ from pathlib import Path
 def run(
     command: Sequence[str], seconds_max: float, folder: Path | None = None, given: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program in `folder` (default: the current one) on the stdin `given`; return what it
-    printed.
+    """Run a program in `folder` (default: the current one) on the stdin `given`; return its
+    output.
 
     Raises subprocess.TimeoutExpired after `seconds_max` of wall time. Then, and if this process is
     interrupted, the program and all processes that it started are killed: one of them may hold the

@@ -42,7 +42,8 @@ def events_with_touches(seed: int, events: int, live_max: int = 40) -> list[Even
 @functools.cache
 def control_bytes(heap_pages: int) -> int:
     """Bytes of TLSF's control block in a heap of this size, as the target's code says."""
-    image = calls.core_code("tlsf", "rv32", ["tlsf.c"], ["tau_tlsf_init", "tau_tlsf_statistics"])
+    keep = ["tau_tlsf_init", "tau_tlsf_statistics"]
+    image = calls.core_code("tlsf", "rv32", ["core/tlsf.c"], keep)
     with calls.Machine(image, 2 * heap_pages * PAGE) as machine:
         size = heap_pages * PAGE
         heap = machine.call("tau_tlsf_init", machine.reserve(size), size, 0).result

@@ -62,7 +62,7 @@ def image_of(backend: str, isa: str) -> Image:
     return build_image(
         backend,
         isa,
-        [CORE / source for source in SOURCES[backend]],
+        SOURCES[backend],
         [f"-I{CORE.parent}"],
         prefix="tau_none",
         keep=keep,

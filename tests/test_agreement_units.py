@@ -153,10 +153,11 @@ def _program(sides: Sides) -> None:
 def test_model_core_and_rtl_agree(unit: str, name: str, tmp_path: Path) -> None:
     """Status, fault, cause and frame, at every step."""
     print(f"TAU_TEST_SEED={SEED}")
-    files = ["frames.c", "conventional/pagetable.c" if name == "pagetable" else f"{name}.c"]
+    table = "peers/conventional/pagetable.c" if name == "pagetable" else f"core/{name}.c"
+    files = ["core/frames.c", table]
     calls = ["init", "translate", "map_page"]
     if name == "vspace":
-        files += ["region_tree.c", "validity.c"]
+        files += ["core/region_tree.c", "core/validity.c"]
         calls += ["map_region", "unmap_region"]
     else:
         calls.append("unmap")

@@ -33,9 +33,8 @@ def test_mistakes_are_named(tmp_path: Path, case: str) -> None:
 
 @pytest.mark.parametrize("heap", heaps().values(), ids=lambda heap: heap.name)
 def test_what_a_description_names_is_there(heap) -> None:
-    """Files of the core, and a header for each machine that runs it."""
-    wanted = [f"core/{name}" for name in heap.files]
-    wanted += [f"targets/programs/paged/heap_{heap.name}.h"]
+    """Source files, and a header for each machine that runs it."""
+    wanted = [*heap.files, f"targets/programs/paged/heap_{heap.name}.h"]
     wanted += [f"targets/programs/replay/system_{heap.name}.h"]
     assert [name for name in wanted if not (ROOT / name).is_file()] == []
     assert heap.emulated and heap.tile

@@ -28,7 +28,7 @@ def our_sizes(
     for name in CORE_FILES[system]:
         output = OUT / f"{Path(name).stem}-{isa_name}-{check_level}{optimize}.o"
         flags = (optimize, "-ffreestanding", f"-DTAU_CHECK_LEVEL={check_level}")
-        objects.append(str(compile_c(isa, ROOT / "core" / name, flags, output)))
+        objects.append(str(compile_c(isa, ROOT / name, flags, output)))
     prefix = f"tau_{system}_"
     keep = [f"{prefix}malloc", f"{prefix}free"]
     result = {}

@@ -38,7 +38,7 @@ def measure(target: str, build: str, folder: Path) -> dict[str, dict[str, int]]:
     isa, (level, check) = ISAS[target], BUILDS[build]
     flags = (f"-{level}", "-ffreestanding", f"-DTAU_CHECK_LEVEL={check}")
     (folder / "stubs.c").write_text(STUBS)
-    core = [*(ROOT / "core").glob("*.c"), *(ROOT / "core" / "conventional").glob("*.c")]
+    core = [*(ROOT / "core").glob("*.c"), *(ROOT / "peers" / "conventional").glob("*.c")]
     core.remove(ROOT / "core" / "tau.c")
     objects = [
         compile_c(isa, source, flags, folder / f"{source.stem}.o")

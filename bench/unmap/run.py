@@ -2,11 +2,11 @@
 
 Writes out/bench/unmap.json, a list of {backend, pages, instructions, accesses, placements}: the
 largest over the placements, of regions that were mapped as a whole. `direct` (core/vspace.c),
-`hierarchical` (core/hierarchy.c), and of core/conventional/pagetable.c `conventional` (each page is
-looked at) and `conventional-mapped` (mapped pages are) are RV32IMC code in a space of 2^20 pages,
-with Zbb in the fields that end with `_zbb`. `sv39` and `sv39-linear` (core/ports) are RV64IMAC code
-on ordinary RISC-V page tables. Complains if a constant-time way is not flat (1.05) or exceeds its
-bound.
+`hierarchical` (core/hierarchy.c), and of peers/conventional/pagetable.c `conventional` (each page
+is looked at) and `conventional-mapped` (mapped pages are) are RV32IMC code in a space of 2^20
+pages, with Zbb in the fields that end with `_zbb`. `sv39` and `sv39-linear` (core/ports) are
+RV64IMAC code on ordinary RISC-V page tables. Complains if a constant-time way is not flat (1.05) or
+exceeds its bound.
 
 The placements are half random; the others start where every word of the region tree, on all of its
 levels, holds nothing but the region's own ends, which is the longest path there is. --quick takes

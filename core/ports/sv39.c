@@ -28,7 +28,8 @@ TAU_INLINE uint32_t sv39_take(struct tau_frames *pool) {
     return frame;
 }
 
-// Whether PAGES pages and then TABLES table pages can be taken now, and if not, what is lacking.
+// Whether PAGES pages and then TABLES table pages can be taken now, and if not, which of both is
+// lacking.
 TAU_INLINE enum tau_status sv39_lacking(const struct tau_sv39 *space, uint32_t pages,
                                         uint32_t tables) {
     const uint32_t pages_free = space->frames->ready.count + space->frames->dirty.count;
@@ -139,7 +140,7 @@ enum tau_status tau_sv39_map_region(struct tau_sv39 *space, struct tau_page star
     record->start = start.number;
     record->pages = pages;
     record->flags = (uint32_t)SV39_LEAF_FLAGS | rights >> SV39_ENTRY_RIGHTS_SHIFT;
-    // The hart may have cached the invalid entry. FLUSH_PAGE does not suffice: this is no leaf.
+    // The hart may have cached the invalid entry. FLUSH_PAGE does not suffice: this is not a leaf.
     TAU_SV39_FLUSH_SPACE(space->asid);
     TAU_ASSERT(sv39_slot(space, start) == slot);
     return TAU_OK;

@@ -39,7 +39,7 @@ extern "C" {
 #define TAU_SV39_REGION_PAGES_MAX (1u << TAU_SV39_LARGE_LOG2)
 
 // How a port flushes translations of address space ASID. FLUSH_SPACE flushes all of them.
-// FLUSH_PAGE flushes those of one page, in leaf entries only.
+// FLUSH_PAGE flushes the translations of one page, in leaf entries only.
 #if !defined(TAU_SV39_FLUSH_SPACE) && defined(__riscv)
 #define TAU_SV39_FLUSH_SPACE(asid)                                                                 \
     __asm__ volatile("sfence.vma zero, %0" : : "r"((uintptr_t)(asid)) : "memory")

@@ -50,7 +50,7 @@ struct tau_sv39_code_frame {
     uint64_t number;   // its physical page number
 };
 
-// Where everything is. What it points to belongs to the cache from init on.
+// Where everything is. The memory that it points to belongs to the cache from init on.
 struct tau_sv39_code_place {
     uintptr_t first;          // virtual address of page 0; the others follow
     uint64_t *const *tables;  // level-0 tables: the one that FIRST lies in, and those behind it
@@ -77,7 +77,7 @@ struct tau_sv39_code_load {
 
 // Makes an empty cache. PAGE_FRAMES is memory of one byte per page. No entry is changed.
 // Fails if and only if:
-// - FIRST is no multiple of a page, or the last page would wrap around (TAU_BAD_ARGUMENT)
+// - FIRST is not a multiple of a page, or the last page would wrap around (TAU_BAD_ARGUMENT)
 // - TABLES or FRAMES is NULL, or STORE is not aligned to 8 bytes (TAU_BAD_ARGUMENT)
 // - a frame's memory is NULL or not aligned to a page, or its number is too large for Sv39
 //   (TAU_BAD_ARGUMENT)

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-// The contract is that of tau_sv39_unmap_region. It reads and clears every leaf entry, links its
+// The contract is as for tau_sv39_unmap_region. It reads and clears every leaf entry, links its
 // frame to the others, and releases every table by itself. A missing table is skipped in one step.
 // The tables are zero afterwards, so they need no zeroing.
 // Cost: linear in the region's size.

@@ -2,7 +2,7 @@
 //
 // If words are as wide as pointers, a link is the address. If a 64-bit machine lays out a heap for
 // a 32-bit target, a link is the signed distance from the heap's handle. The heap's bytes and
-// decisions are then those of the target. 0 is no link.
+// decisions are then the target's. 0 means that there is none.
 #ifndef TAU_LINK_H
 #define TAU_LINK_H
 

@@ -3,7 +3,7 @@
 // mapped, with every size that may fool it. What is not refused crashes.
 #include "core/buddy.h"
 #include "core/budget.h"
-#include "core/conventional/pagetable.h"
+#include "peers/conventional/pagetable.h"
 #include "core/frames.h"
 #include "core/hierarchy.h"
 #include "core/region_tree.h"

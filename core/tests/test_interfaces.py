@@ -46,6 +46,6 @@ def test_the_code_cache_calls_nothing_outside(tmp_path: Path) -> None:
                 f"-I{CORE.parent}",
                 "-c",
             ]
-            subprocess.run([*command, str(CORE / source), "-o", str(made)], check=True)
+            subprocess.run([*command, str(CORE.parent / source), "-o", str(made)], check=True)
             needed = subprocess.run(["nm", "-u", str(made)], capture_output=True, check=True)
             assert needed.stdout == b"", (compiler, optimize)

@@ -1,9 +1,6 @@
 // The start of a tile of tasks: maps the memory, forgets what that left in the TLBs, and begins.
-#include "kernel/context.h"
 #include "kernel/tasks/entry.h"
-#include "kernel/tasks/memory.h"
-#include "kernel/tasks/scheduler.h"
-#include "kernel/tasks/system.h"
+#include "kernel/tasks/kernel.h"
 #include "targets/tile/tile.h"
 
 enum { TIMER_INTERRUPT = 1 << 7 };

@@ -1,8 +1,6 @@
-#include "kernel/tasks/memory.h"
-
+#include "kernel/copy_words.h"
 #include "kernel/stop.h"
-#include "kernel/tasks/system.h"
-#include "kernel/words.h"
+#include "kernel/tasks/kernel.h"
 #include "targets/tile/mmu_pagetable.h"
 
 enum { PAGE_WORDS = TAU_TILE_SIZE_PAGE_BYTES / 4 };

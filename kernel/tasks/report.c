@@ -1,7 +1,5 @@
-#include "kernel/tasks/report.h"
-
 #include "kernel/stop.h"
-#include "kernel/tasks/state.h"
+#include "kernel/tasks/kernel.h"
 
 // Stopwatches, as tool/tautochrone/tlb/tile/simulation.py reads them.
 enum {
@@ -27,9 +25,8 @@ static uint32_t counter(uint32_t tlb, uint32_t kind, uint32_t index) {
 }
 
 // Inlined, so that tau_tasks_report_job has one path, which tau_tasks_report_end is not part of.
-__attribute__((always_inline)) static inline void record_job(uint32_t channel, uint32_t task,
-                                                             uint32_t response_cycles,
-                                                             uint32_t value) {
+__attribute__((always_inline)) static inline void
+record_job(uint32_t channel, uint32_t task, uint32_t response_cycles, uint32_t value) {
     struct tau_tasks_jobs *jobs = &tau_tasks_state.jobs[task];
     uint32_t misses[TAU_TASKS_TLBS];
     TAU_KERNEL_ASSERT(task < TAU_TASKS_COUNT);

@@ -17,7 +17,7 @@ static volatile uint32_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 @dataclass(frozen=True)
 class LibraryProgram:
-    """C code before the function, its body, what it gives, and the libraries it asks for."""
+    """C code before the function, its body, its result, and the libraries it asks for."""
 
     body: str
     result: int

@@ -25,7 +25,7 @@ SOF0, DHT, RST0, SOI, EOI, SOS, DQT, DRI = 0xC0, 0xC4, 0xD0, 0xD8, 0xD9, 0xDA, 0
 
 
 class JpegError(Exception):
-    """The data are no image that the model knows."""
+    """The data are not an image that the model knows."""
 
 
 @dataclass

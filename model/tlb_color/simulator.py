@@ -2,8 +2,8 @@
 
 Each array is a dictionary of sets, each set a list of ways. An access looks into the structures of
 its page in the order of the geometry. If none has it, the walk brings in the directory entries, and
-then every structure that missed is filled. An empty way is filled first. Random numbers are those
-of hw/tlb: each array has an LFSR. Cost: linear in ways.
+then every structure that missed is filled. An empty way is filled first. Random numbers are as in
+hw/tlb: each array has an LFSR. Cost: linear in ways.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SEED_MAX = 0xFFFF
 
 @dataclass(frozen=True)
 class Entry:
-    """What is translated, and the owner of the access that brought it in. Data and code of one page
+    """A translation, and the owner of the access that brought it in. Data and code of one page
     have one entry."""
 
     is_directory: bool

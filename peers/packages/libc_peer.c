@@ -2,7 +2,7 @@
 //
 // Built once a library: newlib (Lea's allocator of 1998), newlib-nano and picolibc (first fit over
 // one sorted list). The library is linked as its package ships it; only the function that gives it
-// memory is ours, and it serves from the arena alone. The prototypes are those of core/tlsf.h, so
+// memory is ours, and it serves from the arena alone. The prototypes are as in core/tlsf.h, so
 // that whatever drives ours drives these.
 #include <malloc.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ void *peer_init(void *memory, size_t size_bytes, size_t pool_max_bytes);
 void *peer_init(void *memory, size_t size_bytes, size_t pool_max_bytes) {
     (void)pool_max_bytes;
 #ifdef __riscv
-    // picolibc keeps errno in thread-local storage, and there is no start-up code that makes any.
+    // picolibc keeps errno in thread-local storage, and no start-up code makes any.
     static uint32_t thread_local_storage[4];
     __asm__ volatile("mv tp, %0" : : "r"(thread_local_storage));
 #endif

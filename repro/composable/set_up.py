@@ -128,7 +128,7 @@ def without(executable: Path) -> int:
     program = link(
         "tile",
         REPOSITORY,
-        [PROGRAMS / "plain_loader.c", "kernel/executable.c"],
+        [PROGRAMS / "plain_loader.c", "kernel/slots/executable.c"],
         BUILT / "plain_loader.elf",
         [
             "-O2",

@@ -57,7 +57,7 @@ def tree_bounds() -> dict[str, Any]:
     return {
         isa: {
             name: bound_instructions(
-                core_code("rtmmu-tree", isa, ["region_tree.c"], keep=names).elf,
+                core_code("rtmmu-tree", isa, ["core/region_tree.c"], keep=names).elf,
                 f"tau_region_tree_{name}",
             )
             for name in TREE_FUNCTIONS

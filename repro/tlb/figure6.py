@@ -14,7 +14,7 @@ SETS = 16
 RUNS = 5
 # A page, a little less, a little more, and eight pages: objects follow each other as closely.
 OBJECT_BYTES = (4096, 4000, 4200, 32768)
-CORE = ("core/conventional/tlb_malloc.c", "core/tlsf.c")
+CORE = ("peers/conventional/tlb_malloc.c", "core/tlsf.c")
 
 
 def built(folder: Path) -> Path:

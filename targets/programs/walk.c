@@ -1,9 +1,9 @@
 // Walks over pages of the window as the host says, for `tau tlb discover` on the tile.
 //
-// Command {LINK, FROM, TO, CELL}: word CELL of page FROM gets the address of that of page TO. FROM
-// is mapped to the frame of its number. {WALK, FIRST, COUNT, CELL}: COUNT accesses, beginning in
-// page FIRST. Its record has the cycles and, as the word that is sent, the misses of the data TLB
-// (lower half) and of the second level. Both wrap around.
+// Command {LINK, FROM, TO, CELL}: word CELL of page FROM gets the address of the same word of page
+// TO. FROM is mapped to the frame of its number. {WALK, FIRST, COUNT, CELL}: COUNT accesses,
+// beginning in page FIRST. Its record has the cycles and, as the word that is sent, the misses of
+// the data TLB (lower half) and of the second level. Both wrap around.
 #include "targets/tile/tile.h"
 
 enum { LINK = 0, WALK = 1, PAGE_LOG2 = 12 };

@@ -21,7 +21,7 @@ def _compile(compiler: str, flags: list[str], core: Path, sources: list[str], ma
     path = shutil.which(compiler)
     if path is None:
         raise FileNotFoundError(f"{compiler} is missing: install the Debian package that has it")
-    files = [str(core / source) for source in (*CORE_FILES["sv39"], *sources)]
+    files = [str(core.parent / source) for source in (*CORE_FILES["sv39"], *sources)]
     command = [path, "-std=c17", *WARNINGS, *flags, f"-I{core.parent}", *files, "-o", str(made)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -31,14 +31,14 @@ def _compile(compiler: str, flags: list[str], core: Path, sources: list[str], ma
 
 def build_host(made: Path, core: Path = ROOT / "core", compiler: str = "gcc") -> Path:
     """The script's program for this machine, with sanitizers and all checks; CORE may be a copy."""
-    sources = [f"tests/ports/{name}_sv39.c" for name in ("host", "script", "check")]
+    sources = [f"core/tests/ports/{name}_sv39.c" for name in ("host", "script", "check")]
     flags = ["-O1", "-g", "-DTAU_ASSERT_LEVEL=2", *SANITIZERS]
     return _compile(compiler, flags, core, sources, made)
 
 
 def build_checker(made: Path) -> Path:
     """The program that breaks each invariant, for this machine."""
-    sources = [f"tests/ports/{name}_sv39.c" for name in ("checker", "check")]
+    sources = [f"core/tests/ports/{name}_sv39.c" for name in ("checker", "check")]
     # Asserts, but not the invariants, which the program breaks.
     flags = ["-O1", "-g", "-DTAU_ASSERT_LEVEL=1", *SANITIZERS]
     return _compile("gcc", flags, ROOT / "core", sources, made)
@@ -46,8 +46,8 @@ def build_checker(made: Path) -> Path:
 
 def build_qemu(made: Path, core: Path = ROOT / "core", assert_level: int = 0) -> Path:
     """The script's program for QEMU's machine virt."""
-    sources = [f"tests/ports/{name}_sv39.c" for name in ("qemu", "script", "check")]
-    files = [core / source for source in (*CORE_FILES["sv39"], *sources)]
+    sources = [f"core/tests/ports/{name}_sv39.c" for name in ("qemu", "script", "check")]
+    files = [core.parent / source for source in (*CORE_FILES["sv39"], *sources)]
     flags = [*WARNINGS, f"-DTAU_ASSERT_LEVEL={assert_level}", f"-I{core.parent}"]
     return link("sv39", ROOT, files, made, flags)
 
@@ -57,7 +57,7 @@ def build_emulated(made: Path) -> Path:
     recipe = TARGETS["sv39"]
     flags = [*recipe.machine, MARCH, *recipe.flags, recipe.optimize, "-nostdlib"]
     layout = ["-Wl,-Ttext=0x10000", "-Wl,-e,0"]
-    sources = ["tests/ports/measure_sv39.c"]
+    sources = ["core/tests/ports/measure_sv39.c"]
     return _compile(recipe.compiler, flags + layout, ROOT / "core", sources, made)
 
 

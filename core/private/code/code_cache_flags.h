@@ -24,7 +24,7 @@ TAU_INLINE void code_cache_set(struct tau_code_cache_flags *flags, unsigned fram
     flags->words[frame / 32] |= UINT32_C(1) << frame % 32;
 }
 
-// Sets those of the frames from FIRST on that are in BITS; all are in one word.
+// Sets the flags of the frames from FIRST on that are in BITS; all are in one word.
 TAU_INLINE void code_cache_set_some(struct tau_code_cache_flags *flags, unsigned first,
                                     uint32_t bits) {
     TAU_ASSERT(first < TAU_CODE_CACHE_FRAMES_MAX);

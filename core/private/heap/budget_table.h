@@ -27,7 +27,7 @@ struct budget_class {
     tau_word start;   // link
     tau_word larger;  // link: the class with the next larger buckets; of pools, else 0
     tau_word used_count;
-    tau_word bits;  // link (level >= 1): the in-use bits; bit i is that of bucket i
+    tau_word bits;  // link (level >= 1): the in-use bits; bit i belongs to bucket i
 };
 
 _Static_assert(sizeof(struct budget_class) == 8 * sizeof(tau_word), "an index is one shift");

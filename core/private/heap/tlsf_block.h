@@ -59,7 +59,7 @@ struct tlsf_fields {
 };
 
 // Descriptor in front of an added pool's first block. It lies so that its middle word is where a
-// header would be. That one's flags are no header's that a call accepts.
+// header would be. No call accepts a header with these flags.
 struct tlsf_pool {
     tau_word older;      // link
     tau_word row_bytes;  // + TLSF_NO_BLOCK
@@ -110,8 +110,8 @@ TAU_INLINE tau_word *tlsf_head_of(const struct tau_tlsf *heap, uintptr_t class) 
     return (tau_word *)((uintptr_t)tlsf_fields_of(heap) - class * TLSF_WORD_BYTES);
 }
 
-// The class whose list head is SLOT. If SLOT is no head, the result is no class: the rotation makes
-// an offset that is not a multiple of a word too large.
+// The class whose list head is SLOT. If SLOT is not a head, the result is not a class: the rotation
+// makes an offset that is not a multiple of a word too large.
 TAU_INLINE uintptr_t tlsf_class_of_head(const struct tau_tlsf *heap, const tau_word *slot) {
     const uintptr_t bytes = (uintptr_t)tlsf_head_of(heap, 0) - (uintptr_t)slot;
     return bytes / TLSF_WORD_BYTES | bytes << (8 * sizeof bytes - (TLSF_WORD_BYTES == 4 ? 2 : 3));

@@ -1,5 +1,4 @@
-// Where the blocks of a heap on pages meet, in pages. page_heap.c and break_heap.c include this,
-// because they place every object alike.
+// Where the blocks of a heap on pages meet, in pages.
 //
 // The boundary of two blocks takes 16 bytes of a 32-bit heap. If the second block's payload is at
 // t, the first block's footer is at t - 8, the second block's header at t - 4, and its links at t
@@ -139,8 +138,8 @@ TAU_INLINE tau_word *paged_block_of(void *pointer) {
 
 // The block of an object with ALIGNMENT, which is above the usual one, in the free block at FOUND.
 // *POINTER is the object. The bytes from FOUND to the result are none or a block. It takes at most
-// three steps of ALIGNMENT: a gap of one unit is no block, and skipping that gap may lead to the
-// start of a page.
+// three steps of ALIGNMENT: a gap of one unit is too small for a block, and skipping that gap may
+// lead to the start of a page.
 TAU_INLINE tau_word *paged_aligned_block(tau_word *found, size_t alignment, void **pointer) {
     uintptr_t address = tau_bits_round_up((uintptr_t)found, alignment);
     TAU_ASSERT(alignment > TAU_ALIGNMENT);

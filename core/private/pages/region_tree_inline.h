@@ -19,7 +19,7 @@ TAU_INLINE uint32_t region_tree_bit(int32_t place) {
     return tau_bits_mask((uint32_t)place & 31u);
 }
 
-// WORD with the bits before that of PLACE shifted out.
+// WORD with the bits before the bit of PLACE shifted out.
 TAU_INLINE uint32_t region_tree_rest(uint32_t word, int32_t place) {
 #ifdef __arm__
     return word << ((uint32_t)place & 31u);
@@ -30,8 +30,8 @@ TAU_INLINE uint32_t region_tree_rest(uint32_t word, int32_t place) {
 
 // The invariants at one word:
 // - VRT-2: no bit outside the tree's pages is set.
-// - VRT-1: the level above has the word's bit if and only if one of the word's own bits is set. The
-//   top has a bit set, that of page 0.
+// - VRT-1: the level above has the word's bit if and only if one of the word's own bits is set.
+// The top has the bit of page 0 set.
 //
 // Operations assert them for each word whose content they rely on. The proofs (core/tests/proofs)
 // assume them there and nowhere else.

@@ -70,7 +70,7 @@ class CountedBuddy(Counted):
 def costs(isa: str) -> dict[str, dict[str, object]]:
     """Of take and give: the longest path, and the most that is seen by splits or merges."""
     keep = [f"tau_buddy_{verb}" for verb in (*OPERATIONS, "init", "add")]
-    image = core_code("buddy", isa, ["buddy.c"], keep=keep)
+    image = core_code("buddy", isa, ["core/buddy.c"], keep=keep)
     with Machine(image) as machine:
         counted = CountedBuddy(machine)
         counted.every_way()

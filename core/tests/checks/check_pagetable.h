@@ -2,7 +2,7 @@
 #ifndef TAU_CHECK_PAGETABLE_H
 #define TAU_CHECK_PAGETABLE_H
 
-#include "core/conventional/pagetable.h"
+#include "peers/conventional/pagetable.h"
 
 // The number of the first broken invariant of docs/spec/conventional.md ("[PT-n]"), 0 if all hold.
 // Adds 1 to PLACES, one byte per frame of the machine, for every mapped page's frame. Cost: one

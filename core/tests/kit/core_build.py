@@ -42,15 +42,15 @@ CASE = re.compile(r"^TEST_CASE\((\w+)\)", re.MULTILINE)
 
 
 def sources_of(*systems: str) -> list[str]:
-    """The core's files that make SYSTEMS, once each."""
+    """The files that make SYSTEMS, from the root, once each."""
     return [*dict.fromkeys(name for system in systems for name in CORE_FILES[system])]
 
 
-KIT = ["tests/kit/test.c", "tests/kit/choose.c", "tests/kit/port_test.c"]
-MAIN = ["tests/kit/mechanism.c", "tests/kit/main.c"]
+KIT = ["core/tests/kit/test.c", "core/tests/kit/choose.c", "core/tests/kit/port_test.c"]
+MAIN = ["core/tests/kit/mechanism.c", "core/tests/kit/main.c"]
 ALL = sources_of(*heaps(), "pools", "hierarchy", "pagetable", "buddy", "code_cache", "tlb_color")
-ALL += ["conventional/tlb_malloc.c"]
-WALKS = sorted(str(path.relative_to(CORE)) for path in CORE.glob("tests/checks/*.c"))
+ALL += ["peers/conventional/tlb_malloc.c"]
+WALKS = sorted(str(path.relative_to(ROOT)) for path in CORE.glob("tests/checks/*.c"))
 # Tests with a program of their own: heaps on pages, threads, and those that only measure.
 APART = {path.stem for path in CORE.glob("tests/page_heap/*.c")} | {"test_threads"}
 
@@ -180,8 +180,8 @@ def cases_of(path: Path) -> list[str]:
 def _inputs() -> bytes:
     """What every file of the core and its tests holds, as a number."""
     digest = hashlib.sha256()
-    for path in sorted(CORE.rglob("*.[ch]")):
-        digest.update(str(path.relative_to(CORE)).encode() + path.read_bytes())
+    for path in sorted([*CORE.rglob("*.[ch]"), *ROOT.glob("peers/conventional/*")]):
+        digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
     return digest.digest()
 
 
@@ -206,10 +206,10 @@ def compile_tests(
     CORE may be a copy of the folder core with a changed source. EXTRA are more compiler arguments.
     See core/tests/kit/main.c for what the program can be asked.
     """
-    tests = [path.relative_to(CORE) for path in files or files_with_cases(build)]
-    calls = sorted(path.relative_to(CORE) for path in CORE.glob("tests/*/calls_*.c"))
+    tests = [path.relative_to(ROOT) for path in files or files_with_cases(build)]
+    calls = sorted(path.relative_to(ROOT) for path in CORE.glob("tests/*/calls_*.c"))
     names = [*KIT, *MAIN, *ALL, *WALKS, *([] if files else calls), *tests]
-    sources = [core / name for name in names]
+    sources = [core.parent / name for name in names]
     return compile_c(build, sources, output, ["-I.", PORT, *extra], core.parent)
 
 
@@ -245,10 +245,10 @@ def build_program(
     """
     is_threaded = name == "test_threads"
     (own,) = (core / "tests").rglob(f"{name}.c")
-    kit = [*KIT[:2], "tests/kit/port_threads.c"] if is_threaded else [*KIT]
+    kit = [*KIT[:2], "core/tests/kit/port_threads.c"] if is_threaded else [*KIT]
     if not OWN_MAIN.search(own.read_text()):
         kit += MAIN
-    sources = [own, *(core / source for source in [*kit, *ALL, *WALKS])]
+    sources = [own, *(core.parent / source for source in [*kit, *ALL, *WALKS])]
     arguments = ["-I.", THREADED_PORT if is_threaded else PORT]
     arguments += ["-fsanitize=thread", "-pthread"] if is_threaded else []
     return compile_c(build, sources, folder / name, [*arguments, *extra], core.parent)

@@ -25,10 +25,8 @@ RUN_SECONDS_MAX = 60  # it is to end early
 CALLS = "20000"
 PAGE_HEAP = [
     ("test_page_heap", []),
-    ("test_page_heap_frames", []),
     ("test_break_heap", []),
     ("fuzz_forget", ["1", CALLS]),
-    ("fuzz_page_heap_frames", ["1", CALLS]),
     ("fuzz_page_heap", ["1", "8000"]),
 ]
 
@@ -50,12 +48,13 @@ class Mutant(mutants.Mutant):
         found = [
             each for each in CORE.rglob(self.file) if "tests" not in each.relative_to(CORE).parts
         ]
-        assert len(found) == 1, f"{self.name}: {self.file} is {len(found)} files of the core"
+        found += (mutants.ROOT / "peers/conventional").glob(self.file)
+        assert len(found) == 1, f"{self.name}: {self.file} is {len(found)} files"
         return str(found[0].relative_to(mutants.ROOT))
 
     def core(self, folder: Path) -> Path:
         """A copy of the folder core in FOLDER with the change. Raises StaleMutant."""
-        return self.applied(folder, ["core"]) / "core"
+        return self.applied(folder, ["core", "peers"]) / "core"
 
 
 GROUPS = {

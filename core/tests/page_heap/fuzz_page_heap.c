@@ -1,29 +1,31 @@
 // Goal: heaps on pages place objects, map pages and release them as docs/spec/page_heap.md says.
 // - The allocator never touches an unmapped page.
 // - No object loses a byte.
-// - The pages that our heap has mapped are at each moment a subset of those of the conventional
-//   heap.
+// - With any number of frames left, especially none, one and two, a request is served if and only
+//   if its frames and its commitment suffice.
+// - The pages that our heap has mapped are at each moment a subset of the conventional heap's.
 //
 // Method: random programs in a window whose pages are closed until their frame is looked up
 // (page_window.h), full walks, and the same program on both heaps, step by step, with plenty of
-// frames [P0-6, P0-33, P0-34, P0-45].
+// frames [P0-6, P0-33, P0-34, P0-45]. In some programs all frames but a few are taken out of the
+// pool before each call.
 //
 // Usage: fuzz_page_heap SEED CALLS. If TAU_FUZZ_LOG is set, the calls are written to that file for
-// the Python models to repeat.
-#include "core/conventional/break_heap.h"
+// the Python models to repeat: they predict each answer, each place and each mapped page.
 #include "core/tests/checks/check_frames.h"
 #include "core/tests/checks/check_page_heap.h"
 #include "core/tests/checks/check_tlsf.h"
 #include "core/tests/checks/check_vspace.h"
 #include "core/tests/kit/fuzz_pages.h"
 #include "core/tests/kit/page_window.h"
+#include "peers/conventional/break_heap.h"
 
 enum {
     PAGES_LOG2 = 8,
     PAGES = 1 << PAGES_LOG2,
     FRAMES_MAX = 2 * PAGES,
     OBJECTS = 40,
-    MARKS = 6,
+    MARKS = 16,
     STEPS_MAX = 400,
     WALK_EVERY = 8,
 };
@@ -64,6 +66,7 @@ static const struct heap_calls *heap;
 static struct object objects[OBJECTS];
 static bool is_committed;  // faults never fail
 static bool is_lockstep;   // both heaps run the same program
+static bool is_scarce;     // most frames are taken away before each call
 static bool is_malloc_logged;
 // What the first of two runs in lockstep did: pointers, and the mapped pages after each step.
 static struct {
@@ -182,13 +185,22 @@ static void log_malloc(void) {
     }
 }
 
+// A fault. A frame that the shared pool hands out is cleared; a reserved one is the space's own.
+static enum tau_status map_page(uint32_t page) {
+    const enum tau_status status = heap->map(page);
+    LOG("t %u %d\n", (unsigned)page, (int)status);
+    if (status == TAU_OK && pool == &shared_pool) {
+        const unsigned char *const frame = window.frames + heap->frame_of(page) * TAU_PAGE_BYTES;
+        EXPECT(frame[0] == 0 && memcmp(frame, frame + 1, TAU_PAGE_BYTES - 1) == 0);
+    }
+    return status;
+}
+
 static enum tau_status map_for_window(uint32_t page) {
     if (window.user == WINDOW_CALL) {
         log_malloc();
     }
-    const enum tau_status status = heap->map(page);
-    LOG("t %u %d\n", (unsigned)page, (int)status);
-    return status;
+    return map_page(page);
 }
 
 static void expect_sound(void) {
@@ -246,7 +258,7 @@ static void expect_marks(const struct object *object) {
     }
 }
 
-// The object has SIZE bytes from now on: what was beyond is no longer its own.
+// The object has SIZE bytes from now on: bytes beyond are no longer its own.
 static void resize_object(struct object *object, size_t size) {
     unsigned kept = 0;
     for (unsigned i = 0; i < object->marks_count; i++) {
@@ -264,6 +276,7 @@ static void begin_object(struct object *object, void *pointer, size_t size, size
     object->marks_count = 0;
     size_t usable = 0;
     WINDOW_RUN(WINDOW_ALLOCATOR, usable = heap->usable_size(pointer));
+    LOG("u %zu %zu\n", offset_of(pointer), usable);
     EXPECT(usable >= size);
     EXPECT_EQUAL((uintptr_t)pointer % alignment, 0);
 }
@@ -320,9 +333,7 @@ static void call_touch(struct object *object) {
     const uint32_t page = (uint32_t)(offset_of(object->bytes + offset) / TAU_PAGE_BYTES);
     if (heap->frame_of(page) == WINDOW_FRAME_NONE && tau_frames_free_count(pool) == 0) {
         EXPECT(!is_committed);
-        const enum tau_status status = heap->map(page);
-        EXPECT_EQUAL(status, TAU_NO_FRAME);
-        LOG("t %u %d\n", (unsigned)page, (int)status);
+        EXPECT_EQUAL(map_page(page), TAU_NO_FRAME);
         return;
     }
     struct mark *const mark = &object->marks[object->marks_count % MARKS];
@@ -348,8 +359,7 @@ static void call_touch_anywhere(void) {
     if (page < PAGES && heap->frame_of(page) != WINDOW_FRAME_NONE) {
         return;
     }
-    const enum tau_status status = heap->map(page);
-    LOG("t %u %d\n", (unsigned)page, (int)status);
+    (void)map_page(page);
 }
 
 static void call_resize(struct object *object) {
@@ -400,6 +410,14 @@ static void call_free(struct object *object) {
     }
     object->bytes = NULL;
     compare_step(NULL);
+}
+
+// Takes all frames but LEFT out of the shared pool.
+static void take_all_but(uint32_t left, struct tau_frames *taken) {
+    const uint32_t free_count = tau_frames_free_count(&shared_pool);
+    const uint32_t count = free_count > left ? free_count - left : 0;
+    REQUIRE(tau_frames_reserve(&shared_pool, taken, count) == TAU_OK);
+    LOG("P %u\n", (unsigned)count);
 }
 
 static void call_any(void) {
@@ -476,11 +494,19 @@ static bool open_heap(void) {
 
 static void run_steps(size_t steps_max) {
     for (size_t i = 0; i < steps_max && test_failures_count == 0; i++) {
+        struct tau_frames taken;
+        if (is_scarce) {
+            take_all_but(fuzz_choose(4) == 0 ? FRAMES_MAX : (uint32_t)fuzz_choose(4), &taken);
+        }
         call_any();
+        if (is_scarce) {
+            tau_frames_return(&shared_pool, &taken);
+            LOG("R\n");
+        }
         if (i % WALK_EVERY == 0) {
             expect_sound();
-            log_state();
         }
+        log_state();
     }
     for (size_t i = 0; i < OBJECTS && test_failures_count == 0; i++) {
         if (objects[i].bytes != NULL) {
@@ -504,6 +530,7 @@ static size_t run_program(void) {
         steps_count = 0;
         memset(objects, 0, sizeof objects);
         if (open_heap()) {
+            is_scarce = heap->is_page_heap && !is_lockstep && !is_committed && fuzz_choose(2) == 0;
             run_steps(steps_max);
         }
         window_close();

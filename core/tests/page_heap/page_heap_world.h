@@ -1,5 +1,5 @@
-// A heap on pages in a window whose pages are closed until they are looked up, for tests by hand:
-// its machine, calls by an allocator that may not fault, and an image of all tables.
+// A heap on pages in a window whose pages are closed until they are looked up: its machine, calls
+// by an allocator that may not fault, and an image of all tables.
 #ifndef TAU_PAGE_HEAP_WORLD_H
 #define TAU_PAGE_HEAP_WORLD_H
 

@@ -1,5 +1,5 @@
-// Goal: the contract of page_heap.h: what is mapped when, each reason for a refusal, misuse, and
-// that a refused call changes nothing. Method: examples worked out by hand in a window whose pages
+// Goal: the contract of page_heap.h: which pages are mapped when, each reason for a refusal,
+// misuse, and that a refused call changes nothing. Method: examples by hand in a window whose pages
 // are closed until they are looked up; one test runs the allocator one instruction at a time, and
 // closes the window whenever a page has been given back.
 #include "core/private/pages/frames_inline.h"
@@ -129,6 +129,64 @@ static void aligned_objects_fit_their_hole(void) {
                 EXPECT_EQUAL(give_back(object), TAU_OK);
             }
             EXPECT(usable >= size);
+        }
+        end();
+    }
+}
+
+// An aligned object is served if and only if frames and commitment suffice for the headers in front
+// of it and behind it, and a refusal changes nothing: one place of an object for each case, with
+// none to three frames or pages of commitment left.
+//
+// What an aligned object needs, however much memory is free: a frame for each page that gets its
+// first header, in front of the object and behind it.
+static const struct need {
+    bool is_behind_a_page;  // the free block is where allocate_up_to_a_page leaves it
+    bool is_in_hole;        // and ends in the next page
+    size_t alignment;
+    uint32_t pages_count;
+} needs[] = {
+    {false, false, 8 * PAGE, 2},  // both in pages of their own
+    {false, false, PAGE, 1},      // behind alone: in front it is the free block's own page
+    {true, false, 2 * UNIT, 1},   // in front alone: both are in one page
+    {true, true, 2 * UNIT, 0},    // both in the page where the free block ends
+};
+
+static unsigned char *allocate_with(const struct need *need, uint32_t frames_left,
+                                    uint32_t commitment_left) {
+    struct tau_frames taken;
+    const uint32_t frames_count = tau_frames_free_count(&pool);
+    REQUIRE(tau_frames_reserve(&pool, &taken, frames_count - frames_left) == TAU_OK);
+    heap.commit_max_pages = heap.committed_pages + commitment_left;
+    take_image();
+    unsigned char *const object = allocate_aligned(need->alignment, 300);
+    EXPECT(object != NULL || is_as_image());
+    EXPECT_EQUAL(broken(), 0);
+    tau_frames_return(&pool, &taken);
+    return object;
+}
+
+// If the check of frames counted one of the two headers alone, an object that needs two frames
+// would be handed out with one left, and the other header written to a page that is not mapped.
+static void aligned_objects_need_a_frame_a_header(void) {
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
+        const struct need *const need = &needs[i];
+        begin(FRAMES, UINT32_MAX);
+        if (need->is_behind_a_page) {
+            allocate_up_to_a_page();
+        }
+        if (need->is_in_hole) {
+            unsigned char *const hole = allocate(600);
+            EXPECT(hole != NULL && allocate(2 * UNIT) != NULL);
+            EXPECT_EQUAL(give_back(hole), TAU_OK);
+        }
+        for (uint32_t left = 0; left <= 3; left++) {
+            for (unsigned is_commitment = 0; is_commitment < 2; is_commitment++) {
+                unsigned char *const object =
+                    allocate_with(need, is_commitment ? 3 : left, is_commitment ? left : 3);
+                EXPECT_EQUAL(object != NULL, left >= need->pages_count);
+                EXPECT_EQUAL(give_back(object), TAU_OK);
+            }
         }
         end();
     }
@@ -366,9 +424,9 @@ static tau_word misleading_word(void) {
     return (tau_word)((size & ~(size_t)(UNIT - 1)) | test_random_below(4));
 }
 
-// An object full of words that look like headers: a pointer into it is no object, and the unmapped
-// pages that such words lead to must not be touched. (Where a word leads to another one that fits
-// it, only a canary could tell.)
+// An object full of words that look like headers: a pointer into it is not an object, and the
+// unmapped pages that such words lead to must not be touched. (Where a word leads to another one
+// that fits it, only a canary could tell.)
 static void words_like_headers_lead_nowhere(void) {
     if (TAU_CHECK_LEVEL == 0) {
         return;
@@ -488,6 +546,7 @@ static const struct test tests[] = {
     TEST(objects_on_pages_keep_their_alignment),
     TEST(aligned_objects_fill_the_heap),
     TEST(aligned_objects_fit_their_hole),
+    TEST(aligned_objects_need_a_frame_a_header),
     TEST(bad_heaps_are_refused),
     TEST(no_frame_is_left),
     TEST(the_commitment_is_reached),

@@ -19,7 +19,7 @@ from testing.sv39.build import emulate
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path("core/tests/sv39_code")
 SOURCES = [HERE / name for name in ("start.S", "cold_pages.S", "cold.c", "firmware.c")]
-SOURCES += [Path("core") / name for name in CORE_FILES["sv39_code"]]
+SOURCES += [Path(name) for name in CORE_FILES["sv39_code"]]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 MAGIC = 0x3130444C4F435441
 SETTINGS_ADDRESS = 0x81000000

@@ -42,7 +42,7 @@ def build_port(made: Path, root: Path = ROOT, optimize: str = "-O2") -> Path:
     recipe = TARGETS["sv39"]
     command = [compiler_of("sv39"), *recipe.machine, *recipe.flags, optimize, f"-I{root}"]
     command += ["-nostdlib", "-Wl,-e,0", f"-Wl,-Ttext={CODE:#x}", "-o", str(made)]
-    command += [str(root / "core" / name) for name in CORE_FILES["sv39_code"]]
+    command += [str(root / name) for name in CORE_FILES["sv39_code"]]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
     return made

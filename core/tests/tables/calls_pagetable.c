@@ -1,7 +1,7 @@
 // Goal: no calls make plain page tables or the frames that they share unsound.
 // Method: two tables on one pool; random calls, right ones and wrong ones; full walks on the way.
 // Each status and frame is compared with model/pagetable.py.
-#include "core/conventional/pagetable.h"
+#include "peers/conventional/pagetable.h"
 #include "core/tests/checks/check_frames.h"
 #include "core/tests/checks/check_pagetable.h"
 #include "core/tests/kit/mechanism.h"

@@ -35,7 +35,7 @@ def every_way(counted: Counted) -> None:
 def costs(isa: str) -> dict[str, dict[str, int]]:
     """Of each operation the longest path, and what the worst of many states costs."""
     keep = [f"tau_region_tree_{verb}" for verb in (*OPERATIONS, "init")]
-    image = core_code("region_tree", isa, ["region_tree.c"], keep=keep)
+    image = core_code("region_tree", isa, ["core/region_tree.c"], keep=keep)
     with Machine(image) as machine:
         counted = Counted(machine, "region_tree", 8)
         every_way(counted)

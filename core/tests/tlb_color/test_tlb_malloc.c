@@ -1,6 +1,6 @@
-// Goal: each sentence of core/conventional/tlb_malloc.h, for the paper's TLB and every R.
+// Goal: each sentence of peers/conventional/tlb_malloc.h, for the paper's TLB and every R.
 // Method: all objects that fit are taken; each lies in the pages of its color.
-#include "core/conventional/tlb_malloc.h"
+#include "peers/conventional/tlb_malloc.h"
 
 #include "core/tests/kit/test.h"
 

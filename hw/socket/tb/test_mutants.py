@@ -20,7 +20,7 @@ from testing.mutants import Group, Mutant
 from testing.mutate import chosen
 from testing.tile import HW, ROOT
 
-COPIED = ("hw", "model", "core", "targets", "facts", "testing", "tool/tautochrone")
+COPIED = ("hw", "model", "core", "peers", "targets", "facts", "testing", "tool/tautochrone")
 COPIED += ("pyproject.toml",)
 SECONDS_MAX = 900
 OPERATORS_SAMPLE = 8  # of each group; not all changes can be built

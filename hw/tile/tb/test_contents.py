@@ -35,7 +35,7 @@ SABOTAGES = (
     (
         "two pages on one frame",
         PAGETABLE,
-        "core/conventional/pagetable_inline.h",
+        "peers/conventional/pagetable_inline.h",
         "= frame | rights;",
         "= (frame & ~1u) | rights;",
         HELD,
@@ -119,7 +119,7 @@ def test_sabotage_is_noticed(
     said: str,
 ) -> None:
     """The program is built from a copy of the sources with one change."""
-    Mutant(said, file, old, new).applied(tmp_path, ("core", "hw", "targets", "facts"))
+    Mutant(said, file, old, new).applied(tmp_path, ("core", "peers", "hw", "targets", "facts"))
     monkeypatch.setattr(tile_systems, "root", lambda: tmp_path)
     with pytest.raises(TauError) as caught:
         tile.tile_replay(trace, system, assert_level=2, touch_all=True, **LIMIT)

@@ -1,5 +1,5 @@
 // A best-effort application: it touches one page of its pool after the other, more than the pool
-// has frames [P2-6]. It tells what each first touch took; the last one stops it.
+// has frames [P2-6]. It prints the time of each first touch; the last one stops it.
 #include "kernel/base/application.h"
 #include "kernel/base/base.h"
 

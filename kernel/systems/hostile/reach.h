@@ -1,5 +1,5 @@
-// Stores, loads and jumps to what is not the application's: eight addresses of each kind, one for
-// each task.
+// Stores, loads and jumps to addresses that are not the application's: eight addresses of each
+// kind, one for each task.
 #ifndef TAU_HOSTILE_REACH_H
 #define TAU_HOSTILE_REACH_H
 

@@ -1,4 +1,4 @@
-#include "kernel/systems/jpeg/frame.h"
+#include "kernel/systems/jpeg/segments.h"
 
 enum {
     SOF_HEAD_BYTES = 6,

@@ -1,9 +1,7 @@
 #include "kernel/systems/jpeg/header.h"
 
 #include "kernel/systems/jpeg/bits.h"
-#include "kernel/systems/jpeg/bytes.h"
-#include "kernel/systems/jpeg/frame.h"
-#include "kernel/systems/jpeg/tables.h"
+#include "kernel/systems/jpeg/segments.h"
 
 // Every table undefined, no frame header yet.
 static void clear(struct tau_jpeg_header *header) {

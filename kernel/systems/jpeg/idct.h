@@ -1,6 +1,6 @@
 // Inverse discrete cosine transform of dequantized blocks (T.81, A.3.3), in fixed point.
 //
-// The method is that of Loeffler, Ligtenberg and Moschytz (ICASSP 1989) with 13 fractional bits,
+// The method is by Loeffler, Ligtenberg and Moschytz (ICASSP 1989) with 13 fractional bits,
 // columns first. A sample is at most 1 off the exactly rounded one.
 #ifndef TAU_JPEG_IDCT_H
 #define TAU_JPEG_IDCT_H

@@ -1,6 +1,6 @@
 """The images that the decoder's application can carry, and how they become a part of it.
 
-    python -m kernel.systems.jpeg.images            # makes images/ anew, with Pillow
+    python -m kernel.systems.jpeg.images            # writes images/, with Pillow
     python -m kernel.systems.jpeg.images 64x64 X.c  # writes images/64x64.jpg as the C file X.c
 
 The images are checked in, so that numbers measured with them do not depend on an encoder's version.

@@ -1,4 +1,4 @@
-// What became of a JPEG image. Names in parentheses are those of ITU-T T.81.
+// What became of a JPEG image. Names in parentheses are from ITU-T T.81.
 #ifndef TAU_JPEG_STATUS_H
 #define TAU_JPEG_STATUS_H
 

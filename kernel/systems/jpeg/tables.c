@@ -1,4 +1,4 @@
-#include "kernel/systems/jpeg/tables.h"
+#include "kernel/systems/jpeg/segments.h"
 
 enum {
     DC_SIZE_MAX = 11,  // bits of a difference, in the baseline process

@@ -17,11 +17,11 @@ struct tau_jpeg_vld {
 };
 
 // Begins with the image of BYTES bytes at DATA, which stay the caller's, of at most PIXELS_MAX
-// pixels. What is wrong with its header is in the first token. Cost: as tau_jpeg_header_read.
+// pixels. The first token has the status of its header. Cost: as tau_jpeg_header_read.
 void tau_jpeg_vld_begin(struct tau_jpeg_vld *vld, const uint8_t *data, uint32_t bytes,
                         uint32_t pixels_max);
 
-// Decodes the next MCU into TOKEN, which is only stored to; tells whether another one follows.
+// Decodes the next MCU into TOKEN, which is only stored to. Returns whether another one follows.
 // - Whatever the data are, nothing outside of them is read, and all indexes in TOKEN are in range.
 // - DC values wrap around at 16 bits, as do products with the quantization: only for data that no
 //   encoder makes.

@@ -1,6 +1,6 @@
 // A real-time application that is quick to simulate: it walks over its memory, iteration by
-// iteration, and marks each. A word that somebody else changed is told, and the checksum of what it
-// read goes to the console.
+// iteration, and marks each. It prints a word that somebody else changed, and the checksum of its
+// memory.
 #include "kernel/base/application.h"
 #include "kernel/base/base.h"
 

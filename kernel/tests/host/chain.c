@@ -26,7 +26,7 @@ static void fail(const char *what) {
     exit(1);
 }
 
-// A task's marks are those of iteration 0, 1, 2, …, start and end in turn.
+// A task's marks are for iteration 0, 1, 2, …, start and end in turn.
 void tau_system_page_mark(uint32_t task, uint32_t iteration, uint32_t is_end) {
     if (task >= TASKS_COUNT || iteration * 2 + is_end != marks[task]) {
         fail("a mark out of order");

@@ -54,3 +54,9 @@ def run(program: Path, *words: object, seconds_max: int = SECONDS_MAX) -> str:
     )
     assert done.returncode == 0, f"{program} ended with {done.returncode}:\n{done.stdout}"
     return done.stdout
+
+
+def counts_of(said: str) -> dict[str, int]:
+    """How often a program of fuzz_file.h got each answer."""
+    lines = [line.split(" ", 1) for line in said.splitlines()]
+    return {answer: int(count) for count, answer in lines}

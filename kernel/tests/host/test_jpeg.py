@@ -144,7 +144,7 @@ def damaged(draw: random.Random, data: bytes, first: int) -> bytes:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_damaged_data_are_refused_as_by_the_model(library: JpegLibrary, layout: str) -> None:
-    """What the model refuses is refused, at the same MCU; what it decodes is equal."""
+    """The decoder refuses the same data at the same MCU, and decodes the others alike."""
     print("seed", SEED)
     draw = random.Random(SEED)
     accepted = 0

@@ -39,8 +39,8 @@ class Good:
         system = System((application,), (slots,), commands)
         self.words = list(self.unpacked(system_file(system, b"\0" * 64, bytes(32))))
         self.part = self.words[0] // 4
-        self.library = Library(build_library(folder / "file.so", ["kernel/system_file.c"]))
-        # What is not touched takes no memory.
+        self.library = Library(build_library(folder / "file.so", ["kernel/slots/system_file.c"]))
+        # Untouched pages take no memory.
         mapped = mmap.mmap(-1, facts.SYSTEM_BYTES_MAX)
         self.memory = (ctypes.c_uint32 * (len(mapped) // 4)).from_buffer(mapped)
         self.memory[: len(self.words)] = self.words

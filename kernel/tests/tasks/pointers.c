@@ -1,4 +1,4 @@
-// Frees, asks and resizes what is not its own, and tells what it was answered, a byte each.
+// Frees, asks and resizes pointers that are not its own, and reports each answer in a byte.
 //
 // Argument: how far the heap of another task, which does the same, is from its own.
 #include "kernel/tasks/task.h"

@@ -1,4 +1,4 @@
-"""What tests of task sets share: the paper's synthetic tasks, and systems of walkers."""
+"""Common parts of tests of task sets: the paper's synthetic tasks, and systems of walkers."""
 
 from __future__ import annotations
 

@@ -120,8 +120,10 @@ def test_the_kernel_refuses(
 
 
 def test_jobs_that_are_late_count_from_their_own_release(tmp_path: Path) -> None:
-    """A task whose jobs take longer than its period: each ends later by what it takes less a
-    period. The one of lower priority never runs again, and is released meanwhile."""
+    """A task whose jobs take longer than its period: each ends later by its time less a period.
+
+    The one of lower priority never runs again, and is released meanwhile.
+    """
     made = two([WALKER] * 2, [(2, 3000, 2, 0, 900), (2, 3000, 2, 0, 1)])
     found = run(tmp_path, replace(made, run_cycles=12 * PERIOD))
     late = found.of(0)[1:]

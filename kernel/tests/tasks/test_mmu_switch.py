@@ -1,8 +1,8 @@
 """The two versions of what a switch does to the MMU, on the same tasks and the same scheduler.
 
-A task of low priority is preempted by one that walks one page, or all pages that it has. Forgetting
-makes the misses of the first the same beside both; colors make them 0. Without either they depend
-on the neighbor.
+A task of low priority is preempted by one that walks one page, or all pages that it has.
+Forgetting makes the misses of the first the same next to both; colors make them 0. Without either
+they depend on the neighbor.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[bool, bool, i
 def test_colors_make_the_neighbor_vanish(
     counts: dict[tuple[bool, bool, int], Counts],
 ) -> None:
-    """No miss, and the same cycles beside both."""
+    """No miss, and the same cycles next to both."""
     quiet, busy = (counts[True, False, walks] for walks in (1, PAGES))
     assert set(quiet.misses + busy.misses) == {0}
 
@@ -78,7 +78,7 @@ def test_colors_make_the_neighbor_vanish(
 def test_forgetting_makes_all_neighbors_alike(
     counts: dict[tuple[bool, bool, int], Counts],
 ) -> None:
-    """The same misses beside both, all pages at each preemption."""
+    """The same misses next to both, all pages at each preemption."""
     quiet, busy = (counts[False, True, walks] for walks in (1, PAGES))
     assert quiet.misses == busy.misses
     assert min(quiet.misses) > PAGES
@@ -87,7 +87,7 @@ def test_forgetting_makes_all_neighbors_alike(
 def test_without_either_the_neighbor_shows(
     counts: dict[tuple[bool, bool, int], Counts],
 ) -> None:
-    """More misses beside the one that walks more pages."""
+    """More misses next to the one that walks more pages."""
     quiet, busy = (counts[False, False, walks] for walks in (1, PAGES))
     assert sum(busy.misses) > sum(quiet.misses)
 

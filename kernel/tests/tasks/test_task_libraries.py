@@ -1,4 +1,4 @@
-"""Tasks link libgcc, string functions and picolibc, and compute with them what they should.
+"""Tasks link libgcc, string functions and picolibc, and compute the right results with them.
 
 Method: the programs that applications link too, each as a task of one system per library.
 """

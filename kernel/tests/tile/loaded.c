@@ -1,6 +1,6 @@
 // An application that sees whether it was loaded as it should: its memory is clear, its tasks run
 // in their major frames only, its pool gives what it has, and an error ends the task that made it.
-// What it leaves behind is not clear.
+// Its memory is not clear when it ends.
 #include "kernel/base/application.h"
 #include "kernel/base/base.h"
 

@@ -20,7 +20,7 @@ void cross_at(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32
 void call_at(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);
 void sleep_at(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);
 
-// More pages than the TLB has entries: what was there before is not.
+// More pages than the TLB has entries: older entries are gone.
 static volatile uint8_t forgotten[FORGOTTEN_PAGES * PAGE_BYTES];
 
 // The end of the next slot of PLACE that is not too near.
@@ -40,8 +40,7 @@ static void turns(uint32_t place, at_cycle act, uint32_t first, uint32_t second,
         for (uint32_t i = 0; i < FORGOTTEN_PAGES; i++) {
             (void)forgotten[i * PAGE_BYTES];
         }
-        act(end + turn, first + turn * step, second, 0, 0, 0, 0,
-            TAU_COMPOSE_CALL_WAIT);
+        act(end + turn, first + turn * step, second, 0, 0, 0, 0, TAU_COMPOSE_CALL_WAIT);
     }
 }
 

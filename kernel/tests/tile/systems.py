@@ -1,4 +1,4 @@
-"""What tests of small systems share: executables of one source, and runs of short slots."""
+"""Common parts of tests of small systems: executables of one source, and runs of short slots."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tautochrone.compose import code
+from tautochrone.compose import check, code
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, System, system_file
 
@@ -59,11 +59,10 @@ class Builder:
         content: bytes | None = None,
     ) -> Run:
         """Run a system for so many major frames; a tile that stops fails the test."""
-        built_in = leak if leak in code.LEAKS else "none"
         slots = major_frames * len(system.slots[0])
         done = run(
             self.folder,
-            code.kernel(ROOT, self.folder, built_in),
+            code.kernel(ROOT, self.folder, leak),
             self.content(system) if content is None else content,
             len(system.slots),
             system.start_cycle + slots * (system.user_slot_cycles + system.os_slot_cycles),
@@ -71,6 +70,13 @@ class Builder:
         )
         assert "cycle limit" in done.messages, done.console[-2000:] + done.messages
         return done
+
+
+def assert_unmoved(alone: Run, beside: Run, application: int, events_min: int = 200) -> None:
+    """Fail if one of more than EVENTS_MIN events of an application moved by one cycle."""
+    verdict = check.compare(alone, beside, application)
+    assert verdict == check.Verdict(verdict.events_compared, 0, None)
+    assert verdict.events_compared > events_min
 
 
 def with_commands(system: System, *names: str) -> System:

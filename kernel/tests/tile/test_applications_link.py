@@ -1,6 +1,6 @@
 """The applications and base code need nothing but themselves: no library of C, no 64-bit division.
 
-The pages of an application hold what is linked here, so its bytes are pinned.
+The pages of an application hold this code, so its bytes are pinned.
 """
 
 from __future__ import annotations

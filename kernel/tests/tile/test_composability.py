@@ -1,6 +1,6 @@
-"""Composability on the tile: the decoder alone, and beside neighbors that come, go, fault and load.
+"""Composability on the tile: the decoder alone, and with neighbors that come, go, fault and load.
 
-Each absolute cycle of its slots and iterations is compared, and what it prints. That leaks are
+Each absolute cycle of its slots and iterations is compared, and its output. That leaks are
 found and named is tested with the command (tool/tests/compose).
 """
 
@@ -92,7 +92,7 @@ class Parts:
 
     @functools.cache  # noqa: B019
     def beside(self, tiles: int, seed: int = SEED) -> Run:
-        """The decoder beside random neighbors."""
+        """The decoder with random neighbors."""
         names = [each.name for each in self.neighbors]
         full = self.system(tiles)
         free = rooms(full, self.alone(tiles))

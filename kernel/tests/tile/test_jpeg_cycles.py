@@ -21,7 +21,7 @@ COLUMNS = ("mcus", "whole", "vld", "idct", "cc", "vld_max", "idct_max", "cc_max"
 
 
 def measured(name: str, folder: Path) -> dict[str, int]:
-    """The cycles of image NAME, by what they were spent on."""
+    """The cycles of image NAME, by their purpose."""
     image = folder / "image.c"
     image.write_text(images.c_source(images.path_of(name).read_bytes()), encoding="utf-8")
     decoder = sorted(JPEG.glob("*.c"))

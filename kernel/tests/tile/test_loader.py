@@ -1,4 +1,4 @@
-"""What applications get from the loader, and what is refused (loaded.c)."""
+"""The memory that applications get from the loader, and its refusals (loaded.c)."""
 
 from __future__ import annotations
 

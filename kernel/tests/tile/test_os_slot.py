@@ -1,4 +1,4 @@
-"""The bound of the OS slot, and slots that end in what takes longest (slot_ends.c) [P2-7]."""
+"""The bound of the OS slot, and slots that end in the longest operations (slot_ends.c) [P2-7]."""
 
 from __future__ import annotations
 

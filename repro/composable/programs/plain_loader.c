@@ -1,8 +1,8 @@
 // The loader of a system without virtual memory: it checks the executable as ours does, copies each
 // segment to where that lies, and clears the rest of its memory, with the kernel's own loops. It
 // prints the cycles.
-#include "kernel/executable.h"
-#include "kernel/words.h"
+#include "kernel/slots/executable.h"
+#include "kernel/copy_words.h"
 #include "targets/tile/tile.h"
 
 static struct tau_executable executable;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/conventional/tlb_malloc.h"
+#include "peers/conventional/tlb_malloc.h"
 
 enum { TASKS = 2, PAGES = 32, PAGE_LOG2 = 12, SETS = 16, WAYS = 4, COLORED_BYTES = 2500 };
 

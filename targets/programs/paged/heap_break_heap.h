@@ -1,9 +1,9 @@
-// The conventional heap in an image. TAU_IMAGE_WALK says how its table finds what is mapped in the
-// pages that it gives back.
+// The conventional heap in an image. TAU_IMAGE_WALK says how its table finds the mapped pages
+// among those that it releases.
 #ifndef TAU_PAGED_HEAP_BREAK_HEAP_H
 #define TAU_PAGED_HEAP_BREAK_HEAP_H
 
-#include "core/conventional/break_heap.h"
+#include "peers/conventional/break_heap.h"
 #include "targets/programs/paged/table.h"
 
 static struct tau_break_heap heap;

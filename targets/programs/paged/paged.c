@@ -1,7 +1,7 @@
 // Starts a heap on pages inside an image, and says where its parts are. Not counted.
 //
-// TAU_IMAGE_HEAP is the header of the heap. Frames are a pool of the space's own: what it gives up
-// is ready again, and nothing is zeroed in between.
+// TAU_IMAGE_HEAP is the header of the heap. Frames are a pool of the space's own: a released
+// frame is ready again, without zeroing.
 #include TAU_IMAGE_HEAP
 
 enum tau_status tau_image_start(unsigned char *memory, uint32_t size_bytes, uint32_t frames_count,

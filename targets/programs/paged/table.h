@@ -2,7 +2,7 @@
 #ifndef TAU_PAGED_TABLE_H
 #define TAU_PAGED_TABLE_H
 
-#include "core/conventional/pagetable.h"
+#include "peers/conventional/pagetable.h"
 #include "targets/programs/paged/facts.h"
 
 static struct tau_pagetable table;

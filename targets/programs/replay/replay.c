@@ -43,7 +43,7 @@ _Noreturn static void end(uint32_t reason) {
     tau_tile_exit(0);
 }
 
-// Faults of loads and stores in the window, those of the program and those of the allocator.
+// Faults of loads and stores in the window, the program's and the allocator's.
 uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
     const uint32_t access = cause == 5 ? TAU_READ : TAU_WRITE;
     if ((cause != 5 && cause != 7) || address < TAU_TILE_ADDRESS_WINDOW ||

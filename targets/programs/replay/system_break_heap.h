@@ -1,10 +1,10 @@
-// The conventional heap on the tile: break_heap over pagetable in core/conventional, with the table
-// where the page table unit reads it. Its unmap walks every page of the range.
+// The conventional heap on the tile, of peers/conventional: break_heap over pagetable, whose table
+// lies where the page table unit reads it. Its unmap walks every page of the range.
 #ifndef TAU_REPLAY_SYSTEM_BREAK_HEAP_H
 #define TAU_REPLAY_SYSTEM_BREAK_HEAP_H
 
-#include "core/conventional/break_heap.h"
-#include "core/conventional/pagetable.h"
+#include "peers/conventional/break_heap.h"
+#include "peers/conventional/pagetable.h"
 #include "targets/tile/tile.h"
 
 #define SYSTEM_UNIT TAU_TILE_UNIT_PAGETABLE

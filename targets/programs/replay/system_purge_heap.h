@@ -2,9 +2,7 @@
 #ifndef TAU_REPLAY_SYSTEM_PURGE_HEAP_H
 #define TAU_REPLAY_SYSTEM_PURGE_HEAP_H
 
-#include "core/conventional/purge_heap.h"
-
-#define SYSTEM_FREE tau_purge_heap_free
+#define SYSTEM_FREE tau_break_heap_free_purging
 #include "targets/programs/replay/system_break_heap.h"
 
 #endif

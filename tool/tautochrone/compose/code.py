@@ -3,7 +3,9 @@
 import hashlib
 import shutil
 import struct
-from collections.abc import Sequence
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -19,7 +21,7 @@ APPLICATIONS_MAX = facts.LIMIT_APPLICATIONS
 ADDRESS = facts.ADDRESS_APPLICATION
 NO_LIBRARIES = Libraries()
 LINKER_FLAGS = ("-Wl,", "-l", "-L")  # of a user's flags
-LEAKS = ("none", "tlb", "gate", "load-time", "page-mix", "kernel-path", "one-table")
+LEAKS = "kernel/slots/leaks.toml"
 BASE_SOURCES = ("fifo.c", "base.c", "dma.c")
 MEMORY = "targets/programs/replay/memory.c"  # memset and memcpy, which compiled code may call
 ENTRY_SUFFIX = "_entry"
@@ -79,7 +81,7 @@ def loaded_hash(executable: Path) -> str:
 def refusal(image: bytes, digest: bytes) -> str | None:
     """Why the loader would refuse IMAGE with the base code of this hash; None if it would not.
 
-    The kernel's own reader answers (kernel/executable.c).
+    The kernel's own reader answers (kernel/slots/executable.c).
     """
     kernel = native.library("libtau_kernel.so")
     words = image + bytes(-len(image) % 4) or bytes(4)
@@ -208,14 +210,27 @@ def _library_step(library: str | None) -> str | None:
 
 @building()
 def kernel(root: Path, folder: Path, leak: str = "none") -> Path:
-    """Link the kernel, with a leak built in if asked for."""
-    sources = [f"kernel/{path.name}" for path in sorted((root / "kernel").glob("*.[cS]"))]
-    made = kept(
-        "tile",
-        f"kernel-{leak}",
-        root,
-        [*sources, "core/buddy.c", MEMORY],
-        ["-O2", f"-DTAU_LEAK={LEAKS.index(leak)}", "-Wl,--defsym=tau_tile_stack_bytes=1024"],
-        keep=["tau_trap_exception", "tau_slot_end", "tau_trap_unexpected"],
-    )
+    """Link the kernel, or a copy with a leak in it, if it is one of the kernel's."""
+    with tempfile.TemporaryDirectory() as scratch:
+        changes = tomllib.loads((root / LEAKS).read_text(encoding="utf-8")).get(leak, [])
+        base = leaking(root, Path(scratch), changes) if changes else root
+        made = kept(
+            "tile",
+            f"kernel-{leak}",
+            root,
+            [*sorted((base / "kernel/slots").glob("*.[cS]")), "core/buddy.c", MEMORY],
+            [f"-I{base}", "-O2", "-Wl,--defsym=tau_tile_stack_bytes=1024"],
+            keep=["tau_trap_exception", "tau_slot_end", "tau_trap_unexpected"],
+        )
     return Path(shutil.copyfile(made, folder / f"kernel-{leak}.elf"))
+
+
+def leaking(root: Path, folder: Path, changes: Iterable[Mapping[str, str]]) -> Path:
+    """FOLDER with a copy of the kernel of slots in which CHANGES are made."""
+    slots = shutil.copytree(root / "kernel/slots", folder / "kernel/slots")
+    for change in changes:
+        path = slots / change["file"]
+        text = path.read_text(encoding="utf-8")
+        assert text.count(change["old"]) == 1, f"{path.name}: {change['old']}"
+        path.write_text(text.replace(change["old"], change["new"]), encoding="utf-8")
+    return folder

@@ -144,7 +144,7 @@ def make(description: Description, folder: Path, leak: str | None = None) -> Mad
         **time,
         **memory,
     )
-    kernel = code.kernel(root(), folder, leak if leak in code.LEAKS else "none")
+    kernel = code.kernel(root(), folder, leak or "none")
     if leak is None:
         _check_os_slot(description, system, kernel)
     _check_frames(description, system)

@@ -1,6 +1,6 @@
 """Calls functions of compiled code on an emulated RV32 processor, and counts exactly.
 
-    image = core_code("tree", "rv32", ["region_tree.c"], keep=["tau_region_tree_find"])
+    image = core_code("tree", "rv32", ["core/region_tree.c"], keep=["tau_region_tree_find"])
     with Machine(image) as machine:
         tree = machine.reserve(64)                     # zeroed memory of the target
         done = machine.call("tau_region_tree_find", tree, 5)
@@ -85,13 +85,12 @@ def core_code(
 ) -> Image:
     """Compile files for a target; link the functions in `keep` with all that they call.
 
-    A relative path in `sources` is a file of the core. The sources may include "core/…".
+    A relative path in `sources` is one of the repository. The sources may include "core/…".
     """
-    core = native.core_sources()
     return build_image(
         name,
         isa,
-        [core / source for source in sources],
+        sources,
         [f"-DTAU_CHECK_LEVEL={check_level}", *cflags],
         (),
         "tau_none",

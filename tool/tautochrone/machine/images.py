@@ -140,7 +140,7 @@ def code_bytes(image: Image) -> int:
 
 def core_files(system: str) -> list[str]:
     """The sources of one of our heaps, in link order."""
-    return [f"core/{name}" for name in CORE_FILES[system]]
+    return [*CORE_FILES[system]]
 
 
 def core_image(

@@ -8,7 +8,7 @@
     frees.p999_accesses, frees.bound_instructions   # None: linear, no bound
 
 Systems: `rtvm` is core/page_heap.c over core/vspace.c. `conventional` is break_heap.c over
-pagetable.c of core/conventional; its unmap looks at every page of the range. `conventional-mapped`
+pagetable.c of peers/conventional; its unmap looks at every page of the range. `conventional-mapped`
 looks at mapped pages only. All run as RV32IMC code ("rv32"), or with Zbb ("rv32zbb"), in a space of
 2^20 pages of 4 KiB. The work is done in C (tool/native/replay/paging.h).
 
@@ -155,12 +155,11 @@ def paging_image(system: str, isa: str = "rv32", check_level: int = 0) -> Image:
         raise TauError(f"{system!r} is not a system on pages", f"use one of {known}", EXIT_USAGE)
     if isa not in ISAS:
         raise TauError(f"pages are replayed on {', '.join(ISAS)}, not on {isa!r}", None, EXIT_USAGE)
-    files = [f"core/{name}" for name in HEAPS[system].files]
     names = _function_names(system)
     return build_image(
         f"{system}-check{check_level}",
         isa,
-        [*files, f"{FOLDER}/paged.c"],
+        [*HEAPS[system].files, f"{FOLDER}/paged.c"],
         _flags(system, check_level),
         (),
         names["malloc"].removesuffix("_malloc"),

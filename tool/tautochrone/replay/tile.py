@@ -10,9 +10,9 @@
 
 The program is targets/programs/replay: the core's heaps on a tile with a unit that translates
 (hw/README.md). `tile:rtmmu` is core/page_heap.c, `tile:pagetable` is
-core/conventional/break_heap.c. A suffix selects the processor's configuration and the tables, as in
-`tile:rtmmu:fast-b:pipelined`. By default the processor is small, and the RTMMU's tables are twice
-as fast as the page table (parallel).
+peers/conventional/break_heap.c. A suffix selects the processor's configuration and the tables, as
+in `tile:rtmmu:fast-b:pipelined`. By default the processor is small, and the RTMMU's tables are
+twice as fast as the page table (parallel).
 
 Real faults map pages. A touch loads or stores each of its granules, alternating from event to
 event. The cycles of a call exclude the stores that start and stop the clock.

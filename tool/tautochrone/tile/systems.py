@@ -124,7 +124,7 @@ def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> 
     from tautochrone.targets.build import kept
 
     files = [f"{FOLDER}/{name}" for name in PROGRAM_FILES]
-    files += [f"core/{name}" for name in system.heap.files]
+    files += system.heap.files
     has_bit_manipulation = config_format.CONFIGS[system.config]["bit_manipulation"]
     flags = flags_of(system, assert_level, check_level)
     name = f"replay-{system.heap.name}-{system.unit}"

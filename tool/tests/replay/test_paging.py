@@ -281,7 +281,7 @@ PROGRAM = [
 @functools.cache
 def broken_image() -> Image:
     """An image of broken_pages.c, whose variable `broken` is to be set."""
-    files = [f"core/{name}" for name in CORE_FILES["page_heap"] if name != "page_heap.c"]
+    files = [name for name in CORE_FILES["page_heap"] if name != "core/page_heap.c"]
     return build_image(
         "broken",
         "rv32",

@@ -22,7 +22,7 @@ from tautochrone.tlb.tile.system import (
     c_text,
 )
 
-CORE = tuple(f"core/{name}" for name in CORE_FILES["tlb_color"])
+CORE = CORE_FILES["tlb_color"]
 TASK = "kernel/systems/tasks"
 # What is too large for its pages may overlap another part: _words says which is.
 FLAGS = (
@@ -97,22 +97,19 @@ class Builder:
         """The program of the tile."""
         made = [self.image(task) for task in system.tasks]
         text = c_text(system, [words for words, _ in made], [entry for _, entry in made])
-        policy = "forget" if system.forgets else "color"
         kernel = system.kernel_state, system.kernel_stack
-        return self._program(text, len(system.tasks), policy, *kernel)
+        return self._program(text, len(system.tasks), system.forgets, *kernel)
 
     def kernel(self, tasks_count: int, state: int, stack: int) -> Path:
         """The program without its tasks: the code of a kernel for so many, with its two pages."""
-        return self._program(NO_SYSTEM, tasks_count, "color", state, stack)
+        return self._program(NO_SYSTEM, tasks_count, False, state, stack)
 
     @building()
-    def _program(self, text: str, tasks_count: int, policy: str, state: int, stack: int) -> Path:
+    def _program(self, text: str, tasks_count: int, forgets: bool, state: int, stack: int) -> Path:
         source = self.folder / "system.c"
         source.write_text(text, encoding="utf-8")
-        flags = (
-            f'-DTAU_MMU_SWITCH_HEADER="kernel/tasks/mmu_switch_{policy}.h"',
-            f"-DTAU_TASKS_COUNT={tasks_count}u",
-        )
+        switch = ("-DTAU_TASKS_SWITCH_FORGETS",) if forgets else ()
+        flags = (f"-DTAU_TASKS_COUNT={tasks_count}u", *switch)
         sources = sorted((self.root / "kernel/tasks").glob("*.[cS]"))
         return link(
             "tile",
