@@ -50,24 +50,27 @@ __attribute__((noinline)) static void *pools_exceed(struct tau_pools *heap, size
     return NULL;
 }
 
-// A block of CLASS for SIZE_BYTES. NULL without a free one.
-TAU_INLINE void *pools_take(struct tau_pools *heap, struct budget_class *class, size_t alignment,
-                            size_t size_bytes) {
+// Takes a block of CLASS for SIZE_BYTES. Returns false, and *BLOCK is NULL, without a free one. The
+// count tells without a comparison of addresses.
+TAU_INLINE bool pools_take(struct tau_pools *heap, struct budget_class *class, size_t alignment,
+                           size_t size_bytes, void **block) {
     TAU_PORT_LOCK(&heap->blocks);
-    const tau_word peak = class->fresh_count;
-    void *const block = budget_take(&heap->blocks, class);
+    const tau_word used = class->used_count, peak = class->fresh_count;
+    *block = budget_take(&heap->blocks, class);
+    const bool is_taken = class->used_count != used;
     const tau_word new_peak = class->fresh_count;
-    if (block != NULL) {
-        TAU_PORT_TRACE(&heap->blocks, NULL, block, size_bytes, alignment);
+    TAU_ASSERT(is_taken == (*block != NULL));
+    if (is_taken) {
+        TAU_PORT_TRACE(&heap->blocks, NULL, *block, size_bytes, alignment);
     }
     TAU_PORT_UNLOCK(&heap->blocks);
     if (new_peak != peak) {
         TAU_PORT_PEAK(&heap->blocks, class->bucket_bytes, new_peak, class->count);
     }
-    if (block != NULL) {
-        budget_junk(block, 0xaa, size_bytes);
+    if (is_taken) {
+        budget_junk(*block, 0xaa, size_bytes);
     }
-    return block;
+    return is_taken;
 }
 
 // Its bound counts, so builds for size inline what it calls, too.
@@ -76,8 +79,10 @@ __attribute__((flatten)) void *tau_pools_malloc(struct tau_pools *heap, size_t s
         return pools_exceed(heap, size_bytes, NULL, TAU_ALIGNMENT);
     }
     struct budget_class *const class = pools_band_of(heap, size_bytes);
-    void *const block = pools_take(heap, class, TAU_ALIGNMENT, size_bytes);
-    return block != NULL ? block : pools_exceed(heap, size_bytes, class, TAU_ALIGNMENT);
+    void *block;
+    return pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)
+               ? block
+               : pools_exceed(heap, size_bytes, class, TAU_ALIGNMENT);
 }
 
 void *tau_pools_calloc(struct tau_pools *heap, size_t count, size_t size_bytes) {
@@ -113,8 +118,10 @@ void *tau_pools_aligned_alloc(struct tau_pools *heap, size_t alignment, size_t s
         return tau_pools_malloc(heap, size_bytes);
     }
     struct budget_class *const class = pools_aligned_band_of(heap, alignment, size_bytes);
-    void *const block = class != NULL ? pools_take(heap, class, alignment, size_bytes) : NULL;
-    return block != NULL ? block : pools_exceed(heap, size_bytes, class, alignment);
+    void *block;
+    return class != NULL && pools_take(heap, class, alignment, size_bytes, &block)
+               ? block
+               : pools_exceed(heap, size_bytes, class, alignment);
 }
 
 enum tau_status tau_pools_free(struct tau_pools *heap, void *pointer) {
@@ -151,8 +158,7 @@ void *tau_pools_realloc(struct tau_pools *heap, void *pointer, size_t size_bytes
         }
         block = tau_pools_malloc(heap, size_bytes);
     } else {
-        block = class != NULL ? pools_take(heap, class, TAU_ALIGNMENT, size_bytes) : NULL;
-        if (block == NULL) {
+        if (class == NULL || !pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)) {
             return tau_tlsf_realloc(budget_shared_of(&heap->blocks), pointer, size_bytes);
         }
     }

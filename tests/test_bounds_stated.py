@@ -12,6 +12,7 @@ from tautochrone.machine.longest_path import (
     NEVER,
     OVER_ALIGNED_FUNCTIONS,
     SHARED_FUNCTIONS,
+    UNUSED_FUNCTIONS,
     bound_accesses,
     bound_instructions,
     bound_of_image,
@@ -41,7 +42,7 @@ counts the instructions of one call. Payload bytes are not counted: a copy or a 
 The bounds of malloc, free and aligned_alloc are reached: `core/tests/heap/worst_case.py` builds the
 states in which these calls take exactly their bound. No bound of a realloc is known to be reached.
 `tau_budget_realloc` tries the shared region, then a bucket, so its longest path contains TLSF's
-realloc, malloc and free.
+realloc, malloc and free. The bounds of pools are those of an arena without a heap behind them.
 
 {0}
 
@@ -85,6 +86,9 @@ ROWS = (
     ("`tau_budget_free`", "budget", "free", ()),
     ("`tau_budget_realloc`, stays in its bucket", "budget", "realloc", SHARED_OR_MOVED),
     ("`tau_budget_realloc`", "budget", "realloc", ()),
+    ("`tau_pools_malloc`, within the limits", "pools", "malloc", UNUSED_FUNCTIONS["pools"]),
+    ("`tau_pools_free`", "pools", "free", UNUSED_FUNCTIONS["pools"]),
+    ("`tau_pools_realloc`, within the limits", "pools", "realloc", UNUSED_FUNCTIONS["pools"]),
 )
 # Those of a build for size: malloc, free and realloc of both heaps.
 SIZE_ROWS = tuple(row for row in ROWS if row[2] != "aligned_alloc" and not row[0].endswith("place"))

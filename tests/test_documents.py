@@ -12,7 +12,7 @@ import pytest
 from sources import tree_files
 
 from tautochrone.machine.core_build import FASTEST, Build
-from tautochrone.machine.longest_path import SHARED_FUNCTIONS, bound_of_image
+from tautochrone.machine.longest_path import SHARED_FUNCTIONS, UNUSED_FUNCTIONS, bound_of_image
 from tautochrone.machine.images import core_image
 from tautochrone.tile.cycle_bounds import tile_bounds
 from tautochrone.tile.systems import tile_system
@@ -150,6 +150,7 @@ def test_the_readmes_bounds_are_those_of_the_code() -> None:
         "TLSF": ("tlsf", (), FASTEST),
         "budgeted heap": ("budget", (), FASTEST),
         "budgeted heap, served by a pool": ("budget", SHARED_FUNCTIONS, FASTEST),
+        "pools for bands, within their limits": ("pools", UNUSED_FUNCTIONS["pools"], FASTEST),
         "TLSF, default checks, -Os": ("tlsf", (), Build()),
         "budgeted heap, default checks, -Os": ("budget", (), Build()),
     }

@@ -36,9 +36,6 @@ TAU_INLINE void *budget_take(struct tau_budget *heap, struct budget_class *class
         bucket = tau_link_follow(heap, class->start + index * class->bucket_bytes);
         class->fresh_count = index + 1;
     }
-    if (bucket == NULL) {  // never: it tells the compiler that a bucket has an address
-        __builtin_unreachable();
-    }
     if (TAU_CHECK_LEVEL >= 1) {
         *budget_bits_of(heap, class, index) |= (uint32_t)1 << (index & 31u);
     }
