@@ -1,6 +1,8 @@
 """Make the core's heaps one file: build/tautochrone.c with its one header, build/tautochrone.h.
 
-A firmware without an MMU copies the two and compiles the .c; virtual memory stays in core/.
+A firmware without an MMU copies the two and compiles the .c; virtual memory stays in core/. One
+with a plan of `tau plan --guarantee` compiles build/tautochrone_pools.c as well: a file of its own,
+so that the bounds of each are those of the core.
 Each file of the core stands where it is first included, and nothing in it is changed.
 Usage: amalgamate.py [FOLDER], FOLDER is build.
 """
@@ -11,7 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC_HEADERS = ("config.h", "status.h", "tlsf.h", "budget.h", "pools.h")
-SOURCES = ("tlsf.c", "budget.c", "pools.c")
+SOURCES = {
+    "tautochrone.c": ("tlsf.c", "budget.c"),
+    "tautochrone_pools.c": ("pools.c",),
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"core/(?P<ours>[^"]+)"|<(?P<standard>[^>]+)>).*$')
 
 
@@ -47,27 +52,26 @@ class Amalgamation:
         return head + "\n".join([*self.standard, *self.lines]).strip("\n") + "\n"
 
 
-def amalgamate(core: Path) -> tuple[str, str]:
-    """Return the header's and the source's text."""
+def amalgamate(core: Path) -> dict[str, str]:
+    """Return the text of each file by its name."""
     license_lines = (ROOT / "LICENSE").read_text().splitlines()
     head = "".join(f"// {line}".rstrip() + "\n" for line in ["{0}", "", *license_lines]) + "\n"
     header = Amalgamation(core)
     for name in PUBLIC_HEADERS:
         header.take(name)
-    source = Amalgamation(core, header.seen)
-    for name in SOURCES:
-        source.take(name)
-    return (
-        header.text(head.format("Tautochrone's core in one file: the interface.")),
-        source.text(
-            head.format("Tautochrone's core in one file: the code.") + '#include "tautochrone.h"\n'
-        ),
-    )
+    files = {"tautochrone.h": header.text(head.format("Tautochrone's heaps: the interface."))}
+    for made, names in SOURCES.items():
+        source = Amalgamation(core, set(header.seen))
+        for name in names:
+            source.take(name)
+        text = head.format("Tautochrone's heaps: the code.") + '#include "tautochrone.h"\n'
+        files[made] = source.text(text)
+    return files
 
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in zip(("tautochrone.h", "tautochrone.c"), amalgamate(ROOT / "core")):
+    for name, text in amalgamate(ROOT / "core").items():
         (folder / name).write_text(text)
         print(folder / name)

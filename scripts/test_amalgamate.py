@@ -1,7 +1,8 @@
 """The single-file core compiles without a warning for each target and works there.
 
-Method: one small program uses both heaps; on the host it runs as it is, for RV32IMC and Cortex-M4
-it is linked as a bare image and emulated. The answer of each is the number of the step that failed.
+Method: one small program uses the three heaps; on the host it runs as it is, for RV32IMC and
+Cortex-M4 it is linked as a bare image and emulated. The answer of each is the number of the step
+that failed.
 """
 
 import io
@@ -42,6 +43,12 @@ int run(void)
     STEP(tau_budget_class_statistics(budget, 0).used_count == 1);
     STEP(tau_budget_malloc(budget, 2000) != NULL);
     STEP(tau_budget_statistics(budget).shared.used_bytes >= 2000);
+    struct tau_pools *pools = NULL;
+    const struct tau_budget_class bands[] = {{16, 1}, {100, 2}};
+    STEP(tau_pools_init(&pools, memory[0], tau_pools_size(bands, 2, 0, 0), bands, 2, 0) == TAU_OK);
+    STEP(tau_pools_malloc(pools, 17) != NULL && tau_pools_malloc(pools, 100) != NULL);
+    STEP(tau_pools_malloc(pools, 50) == NULL);
+    STEP(tau_pools_reason(pools, 50) == TAU_LIMIT_REACHED);
     return 0;
 }
 """
@@ -98,9 +105,8 @@ BASE, SPACE_BYTES, STOP = 0x10000, 0x100000, 0x300000
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the amalgamation and the program."""
     made = tmp_path_factory.mktemp("amalgamation")
-    header, source = amalgamate(ROOT / "core")
-    (made / "tautochrone.h").write_text(header)
-    (made / "tautochrone.c").write_text(source)
+    for name, text in amalgamate(ROOT / "core").items():
+        (made / name).write_text(text)
     (made / "program.c").write_text(PROGRAM)
     (made / "host.c").write_text(PROGRAM + HOST_MAIN)
     (made / "memory.c").write_text(MEMORY_FUNCTIONS)
@@ -138,7 +144,7 @@ def emulated(image: Path, is_riscv: bool) -> int:
 
 
 def test_host(folder: Path) -> None:
-    made = compiled(folder, ["gcc", *FLAGS], ["host.c", "tautochrone.c"])
+    made = compiled(folder, ["gcc", *FLAGS], ["host.c", "tautochrone.c", "tautochrone_pools.c"])
     assert subprocess.run([made]).returncode == 0
 
 
@@ -148,7 +154,7 @@ def test_from_cpp(folder: Path) -> None:
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"]
     for command in (
         ["g++", "-std=c++17", *strict, "user.cpp"],
-        ["gcc", *FLAGS, "-c", "tautochrone.c"],
+        ["gcc", *FLAGS, "-c", "tautochrone.c", "tautochrone_pools.c"],
         ["gcc", "user.o", "tautochrone.o", "-o", "user"],
     ):
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
@@ -158,26 +164,27 @@ def test_from_cpp(folder: Path) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_target(folder: Path, target: str) -> None:
-    sources = ["program.c", "tautochrone.c", "memory.c"]
+    sources = ["program.c", "tautochrone.c", "tautochrone_pools.c", "memory.c"]
     made = compiled(folder, [*TARGETS[target], *FLAGS, *BARE], sources)
     assert emulated(made, target == "rv32") == 0
 
 
 def test_it_stands_alone(folder: Path) -> None:
-    for name in ("tautochrone.h", "tautochrone.c"):
+    for name in ("tautochrone.h", "tautochrone.c", "tautochrone_pools.c"):
         assert '#include "core/' not in (folder / name).read_text()
 
 
 def test_nothing_is_changed_on_the_way(folder: Path) -> None:
     """Every line of the sources is there, in order, but for includes."""
-    for name in SOURCES:
-        wanted = [
-            line
-            for line in (ROOT / "core" / name).read_text().splitlines()
-            if not line.startswith("#include")
-        ]
-        lines = iter((folder / "tautochrone.c").read_text().splitlines())
-        assert all(line in lines for line in wanted), name
+    for made, names in SOURCES.items():
+        for name in names:
+            wanted = [
+                line
+                for line in (ROOT / "core" / name).read_text().splitlines()
+                if not line.startswith("#include")
+            ]
+            lines = iter((folder / made).read_text().splitlines())
+            assert all(line in lines for line in wanted), name
 
 
 @pytest.mark.parametrize("target", [*TARGETS, "host"])

@@ -77,18 +77,19 @@ def test_the_tutorial_leads_to_a_firmware_that_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pools", ["never", "always"])
+@pytest.mark.parametrize("pools", ["never", "always", "guaranteed"])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_each_program_runs_on_its_plan(tmp_path: Path, program: str, pools: str) -> None:
-    """The recorded input at margin 0, with pools and without."""
+    """The recorded input at margin 0, with pools and without, and with pools for bands."""
     trace, header = tmp_path / "program.tau", tmp_path / "heap_plan.h"
     elf = firmware.recorded_firmware(program, tmp_path)
     firmware.record(elf, trace, 7)
-    tau_done("plan", trace, "--margin", "0%", "--pools", pools, "--header", header)
+    way = ["--guarantee"] if pools == "guaranteed" else ["--pools", pools]
+    tau_done("plan", trace, "--margin", "0%", *way, "--header", header)
     run(sys.executable, ROOT / "scripts" / "amalgamate.py", tmp_path, cwd=ROOT)
     (heap,) = re.findall(r"^```c\n(.*?)^```$", (ROOT / PAGE).read_text(), re.M | re.S)
     (tmp_path / "heap.c").write_text(heap)
-    sources = [source_of(program), tmp_path / "tautochrone.c", tmp_path / "heap.c"]
+    sources = [source_of(program), *tmp_path.glob("tautochrone*.c"), tmp_path / "heap.c"]
     assert_runs(firmware.firmware(sources, tmp_path), program, tmp_path, [7])
 
 

@@ -85,9 +85,9 @@ static bool budget_place_regions(struct budget_layout *layout) {
 
 // Bytes of the in-use bits of CLASS. A gap behind its buckets has bits too, which stay 0.
 static size_t budget_bits_bytes(const struct budget_layout *layout, size_t class) {
-    const uint64_t units = layout->start_units[class + 1] - layout->start_units[class];
+    const uint32_t units = (uint32_t)(layout->start_units[class + 1] - layout->start_units[class]);
     const struct tau_budget_class *const pair = &layout->pairs[layout->pair_of[class]];
-    const uint64_t bucket = budget_bucket_for(pair->size_bytes) >> TAU_ALIGNMENT_LOG2;
+    const uint32_t bucket = (uint32_t)budget_bucket_for(pair->size_bytes) >> TAU_ALIGNMENT_LOG2;
     return (size_t)((units + bucket - 1) / bucket + 31) / 32 * sizeof(uint32_t);
 }
 

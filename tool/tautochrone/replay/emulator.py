@@ -340,7 +340,7 @@ def count(
         bound_of_image,
     )
 
-    alignment = plan.alignment_bytes if plan else ALIGNMENT_32_BYTES
+    alignment = plan.alignment_bytes if system == "pools" else ALIGNMENT_32_BYTES
     image = core_image(system, isa, build, block_alignment=alignment)
     counts = count_calls(image, trace_path, heap_bytes, plan, skip_misuse)
     for verb in FUNCTIONS:

@@ -302,7 +302,7 @@ def load_everything() -> None:
     from tautochrone.heap import plan, profile  # noqa: F401
     from tautochrone.heap.planners import exact, greedy, replayed  # noqa: F401
     from tautochrone.replay import document, run  # noqa: F401
-    from tautochrone.report import classes, page, pages, sizes  # noqa: F401
+    from tautochrone.report import cost_figures, heap_figures, page  # noqa: F401
     from tautochrone.trace import checking  # noqa: F401
     from tautochrone.translate import making as translating  # noqa: F401
 

@@ -34,9 +34,9 @@ ROOT = Path(__file__).resolve().parents[3]
 said: list[tuple[str, str | None]] = []
 
 
-def basis_of(has_classes: bool = False, **sections: object) -> Basis:
+def basis_of(system: str = "tlsf", **sections: object) -> Basis:
     """A basis without recordings; its notes are collected in `said`."""
-    return plan_traces.basis_of(said, has_classes=has_classes, sections=sections)
+    return plan_traces.basis_of(said, system=system, sections=sections)
 
 
 @pytest.fixture(autouse=True)
@@ -57,8 +57,9 @@ def test_the_plans_systems_are_bounded_on_their_targets() -> None:
     budget = {("budget", "rv32"), ("budget", "m4")}
     on_pages = {("rtvm", "rv32"), ("tile:rtmmu", "tile")}
     assert keys(bounds.make(basis_of())) == heap
-    assert keys(bounds.make(basis_of(has_classes=True))) == budget
-    assert keys(bounds.make(basis_of(has_classes=True, pages=1))) == budget | on_pages
+    assert keys(bounds.make(basis_of("budget"))) == budget
+    assert keys(bounds.make(basis_of("budget", pages=1))) == budget | on_pages
+    assert keys(bounds.make(basis_of("pools"))) == {("pools", "rv32"), ("pools", "m4")}
     assert said == []
 
 
@@ -132,7 +133,7 @@ def test_a_system_without_bounds_is_a_problem(tmp_path: Path, name: str) -> None
 
 def test_a_target_or_a_system_without_a_row_is_a_problem(tmp_path: Path) -> None:
     """Each pair of a system of the plan and its target in turn, then whole systems."""
-    made = bounds.make(basis_of(has_classes=True, pages=1))
+    made = bounds.make(basis_of("budget", pages=1))
     pages = Pages(heap_pages=40, frames=9, commit_pages=30, table_bytes=table_bytes(40))
     path = tmp_path / "plan.toml"
 
@@ -288,6 +289,6 @@ def test_the_json_and_the_header_say_the_same(tmp_path: Path) -> None:
 
 
 def test_equal_input_gives_equal_bounds() -> None:
-    first = bounds.make(basis_of(has_classes=True))
+    first = bounds.make(basis_of("budget"))
     afresh_caches()
-    assert bounds.make(basis_of(has_classes=True)) == first
+    assert bounds.make(basis_of("budget")) == first
