@@ -4,6 +4,7 @@ import struct
 from pathlib import Path
 
 from tautochrone.targets.build import link
+from tautochrone.tile import sources as tile_sources
 from tautochrone.tile.build import Options, simulator
 from tautochrone.tile.simulation import Simulation, simulate
 
@@ -11,6 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 HW, TARGETS = ROOT / "hw", ROOT / "targets"
 TILE, SOCKET = HW / "tile", HW / "socket/rtl"
 CYCLES_MAX = 20_000_000
+# Also with the installed package, which does not contain the probe, simulators are built from here.
+tile_sources.REPOSITORY = ROOT
 
 
 def compiled(folder: Path, *sources: str | Path) -> Path:

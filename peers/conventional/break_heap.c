@@ -169,6 +169,7 @@ TAU_INLINE void *break_heap_malloc(struct tau_break_heap *heap,
         return tlsf_refuse(blocks, size_bytes, TAU_NO_MEMORY);
     }
     TAU_PORT_LOCK(blocks);
+    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(blocks));
     enum tau_status reason;
     tau_word header;
     tau_word *const payload = tlsf_take(blocks, size, &header, &reason);
@@ -202,6 +203,7 @@ void *tau_break_heap_aligned_alloc(struct tau_break_heap *heap, size_t alignment
     if (alignment <= TAU_ALIGNMENT) {
         return tau_break_heap_malloc(heap, size_bytes);
     }
+    TAU_INVARIANT(tau_tlsf_invariants_hold(blocks));
     if (!paged_take_aligned(blocks, PAGED_ORIGIN(heap), alignment, size_bytes, &taken, &reason)) {
         return tlsf_refuse(blocks, size_bytes, reason);
     }
@@ -291,6 +293,7 @@ bool tau_break_heap_resize(struct tau_break_heap *heap, void *pointer, size_t si
         return false;
     }
     TAU_PORT_LOCK(blocks);
+    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(blocks));
     if (TAU_CHECK_LEVEL >= 1 &&
         (!paged_is_object(heap, break_heap_has_header, blocks, block, &used) ||
          !tlsf_is_mergeable(blocks, block, &used))) {

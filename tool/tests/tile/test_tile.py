@@ -269,5 +269,5 @@ def test_report_shows_the_tile_beside_the_software(trace: Path, tmp_path: Path) 
     assert done.exception is None, done.exception
     text = page.read_text()
     assert "Cost of free on the tile, by size" in text and "Cost of free, by size" in text
-    assert "The tile beside the software model" in text and "Cycles per operation" in text
+    assert "The tile next to the software model" in text and "Cycles per operation" in text
     assert text.count("tile:pagetable") > 1
