@@ -61,6 +61,8 @@ def verdict(
     if others:
         compared = (_compared(ours, other.footprint_bytes, label) for other, label in others)
         sentence += ": " + " and ".join(compared)
+    if chosen.name == "pools":
+        sentence += ". No call fails, in any order, while no band of sizes exceeds the plan's limit"
     return sentence + "."
 
 

@@ -157,6 +157,11 @@ def test_verdict_says_how_much_and_against_what() -> None:
     of_three = verdict(1480, entries(), 1650, 0.1, [1480, 1500, 1400])
     assert "included), 10 % above the highest peak of its 3 recordings. The smallest" in of_three
     assert "margin" not in verdict(1480, entries()[:1], 1650, 0.1), "the plan was not replayed"
+    guaranteed = [replace(each, name=each.name.replace("budget", "pools")) for each in entries()]
+    assert verdict(1480, guaranteed, 1500).endswith(
+        "No call fails, in any order, while no band of sizes exceeds the plan's limit."
+    )
+    assert "in any order" not in verdict(1480, entries(), 1500)
     worse = [replace(entries()[1], footprint_bytes=2100), entries()[0]]
     assert "5.0 % more than plain TLSF" in verdict(1480, worse, None)
 
