@@ -35,7 +35,7 @@ def test_why_flat(rows: list[dict[str, Any]], isa: str) -> None:
     """The layered tree finds faster; on the way of malloc and free it costs far more. The core's
     tree costs what the flat form does."""
     names = {verb: f"tau_region_tree_{verb}" for verb in ("find", "split", "union")}
-    core = core_code("core_tree", isa, ["region_tree.c"], keep=[*names.values()])
+    core = core_code("core_tree", isa, ["core/region_tree.c"], keep=[*names.values()])
     flat = {verb: bound_instructions(core.elf, name) for verb, name in names.items()}
     assert flat == {verb: cost(rows, "flat", isa, verb) for verb in names}
     assert cost(rows, "layered", isa, "find") < flat["find"]

@@ -24,7 +24,7 @@ _Static_assert(TAU_CHECK_LEVEL >= 1, "level 0 checks nothing, so there is nothin
 
 enum { HEAP_BYTES = 4096, OBJECTS = 16, SIZE_MAX_BYTES = 300, WORDS_MAX = 1024, NEAR_BYTES = 700 };
 enum { WORD = sizeof(tau_word), WORD_BITS = 8 * WORD, UNIT = TAU_ALIGNMENT };
-enum { STEPS_MAX = 2 * HEAP_BYTES / UNIT };
+enum { STEPS_MAX = 2 * HEAP_BYTES / UNIT, FAILURES_SHOWN = 20 };
 enum { EDGE_FIRST = HEAP_BYTES / 2, EDGE_SECOND = HEAP_BYTES * 3 / 4 };  // of three pools
 // 32-bit links lead 2 GiB away, and a size from there 4 GiB.
 #define RESERVED_BYTES (sizeof(void *) > 4 ? (size_t)16 << 30 : (size_t)1 << 30)
@@ -321,7 +321,7 @@ static void try_calls(uint64_t seed, tau_word *const at[2], const tau_word value
         }
         if (signal_number != 0 || steps_count >= STEPS_MAX) {
             test_port.lock_depth = 0;
-            if (++test_failures_count <= TEST_FAILURES_SHOWN) {
+            if (++test_failures_count <= FAILURES_SHOWN) {
                 printf("seed %llu: 0x%llx at offset %zu, call %u: %s\n", (unsigned long long)seed,
                        (unsigned long long)values[0],
                        (size_t)((uintptr_t)at[0] - (uintptr_t)memory), number,
