@@ -22,7 +22,7 @@ from tautochrone.heap.planners import bands
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import build as built
 from tautochrone.plan import sizes
-from tautochrone.plan.file import ALIGNMENT_BYTES, Plan, PlanClass, validate
+from tautochrone.plan.file import ALIGNMENT_BYTES, BANDS_ALIGNMENT_MAX, Plan, PlanClass, validate
 from tautochrone.trace.ending import Ending, misuse_error
 from tautochrone.trace.file import TraceReader, open_trace
 
@@ -118,11 +118,7 @@ def make_guarantee(
     misuse, for a limit of a call site that none has, and for bands that no memory holds.
     """
     started = time.perf_counter()
-    readers = tuple(one if isinstance(one, TraceReader) else open_trace(one) for one in traces)
-    for reader in readers:
-        refusal = None if skip_misuse else misuse_error(reader.path, reader.header, reader.totals)
-        if refusal is not None:
-            raise refusal
+    readers = _opened(traces, skip_misuse)
     layout = sizes.layout_of(readers, layout)
     unit = ALIGNMENT_BYTES[layout]
     build = bands.Build(unit // 2, core_build.check_level)
@@ -141,6 +137,12 @@ def make_guarantee(
     margin = DEFAULT_MARGIN if margin is None else margin
     rows = _rows(best.bands, recorded, plain, (peaks, more), margin)
     alignment = int(recorded.alignments.max())
+    if alignment > BANDS_ALIGNMENT_MAX:
+        raise TauError(
+            f"the recordings have an object with an alignment of {alignment:,} bytes; pools have at"
+            f" most {BANDS_ALIGNMENT_MAX:,}",
+            "plan without --guarantee",
+        )
     measured = _arena_bytes(build, best.bands, alignment)
     planned = [bands.Band(row.size_bytes, row.count) for row in rows]
     plan = Plan(
@@ -170,6 +172,16 @@ def make_guarantee(
         excesses=_left_out(readers, unit, build, margin) if len(readers) > 1 else (),
         seconds=time.perf_counter() - started,
     )
+
+
+def _opened(traces: Sequence[Path | TraceReader], skip_misuse: bool) -> tuple[TraceReader, ...]:
+    """The recordings. Raises TauError if one has misuse, unless that is left out."""
+    readers = tuple(one if isinstance(one, TraceReader) else open_trace(one) for one in traces)
+    for reader in readers:
+        refusal = None if skip_misuse else misuse_error(reader.path, reader.header, reader.totals)
+        if refusal is not None:
+            raise refusal
+    return readers
 
 
 def _arena_bytes(build: bands.Build, limits: Sequence[bands.Band], alignment: int) -> int:

@@ -44,6 +44,7 @@ CLASSES_MAX: int = HEAP_FACTS["classes"]["many"]
 MARGIN_MAX: float = HEAP_FACTS["margin"]["most"]
 PLANNERS = tuple(HEAP_FACTS["planner"]["values"])
 BANDS = "bands"
+BANDS_ALIGNMENT_MAX = 4096  # POOLS_ALIGNMENT_MAX_BYTES of core/pools.c
 STATED = "stated"
 LAYOUTS = tuple(HEAP_FACTS["layout"]["values"])
 ALIGNMENT_BYTES = {"32": 8, "host": 16}  # TAU_ALIGNMENT of core/config.h in each layout
@@ -252,9 +253,10 @@ def validate(plan: Plan, where: str = "the plan") -> None:
                 NEXT_STEP,
             )
         seen[rounded] = item.size_bytes
-    blocks = [bucket_bytes(item.size_bytes, plan.layout) for item in plan.classes]
-    if plan.planner == BANDS and (not blocks or blocks != sorted(blocks)):
-        raise TauError(f"{where}: the sizes of bands must increase", NEXT_STEP)
+    if plan.alignment_bytes & (plan.alignment_bytes - 1):
+        raise TauError(f"{where}: alignment_bytes is not a power of two", NEXT_STEP)
+    if plan.planner == BANDS:
+        _validate_bands(plan, where)
     if plan.dedicated_bytes > plan.heap_bytes:
         raise TauError(
             f"{where}: the pools take {plan.dedicated_bytes:,} bytes,"
@@ -265,6 +267,19 @@ def validate(plan: Plan, where: str = "the plan") -> None:
         broken = section_named(name).rule_broken(value)
         if broken:
             raise TauError(f"{where}: {broken}", STEP_OF.get(name, NEXT_STEP))
+
+
+def _validate_bands(plan: Plan, where: str) -> None:
+    """[PLAN-29]. Raises TauError."""
+    blocks = [bucket_bytes(item.size_bytes, plan.layout) for item in plan.classes]
+    if not blocks or blocks != sorted(blocks):
+        raise TauError(f"{where}: the sizes of bands must increase", NEXT_STEP)
+    if plan.alignment_bytes > BANDS_ALIGNMENT_MAX:
+        raise TauError(
+            f"{where}: pools have an alignment of at most {BANDS_ALIGNMENT_MAX:,} bytes", NEXT_STEP
+        )
+    if len(plan.recorded_counts or ()) != len(blocks):
+        raise TauError(f"{where}: recorded_counts must have a number for each band", NEXT_STEP)
 
 
 # ---- writing ----

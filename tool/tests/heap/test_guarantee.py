@@ -272,3 +272,33 @@ def test_bad_limits(text: str, message: str, tmp_path: Path) -> None:
     done = tau("plan", trace, "--guarantee", "--limits", path, "-o", tmp_path / "p.toml")
     assert done.returncode in (1, 2) and message in done.stderr, done.stderr
     assert "next:" in done.stderr and not (tmp_path / "p.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("size_bytes = 8,", "size_bytes = 800,", "the sizes of bands must increase"),
+        ("alignment_bytes = 8", "alignment_bytes = 24", "alignment_bytes is not a power of two"),
+        ("alignment_bytes = 8", "alignment_bytes = 8192", "an alignment of at most 4,096 bytes"),
+        ("recorded_counts = [2, 1]", "recorded_counts = [2]", "a number for each band"),
+        ("recorded_counts = [2, 1]", "", "a number for each band"),
+    ],
+)
+def test_damaged_plans(old: str, new: str, message: str, tmp_path: Path) -> None:
+    """Every command that reads a plan refuses it with the rule."""
+    events = [(MALLOC, slot, size, 0) for slot, size in enumerate((8, 8, 99))]
+    trace = write_events(tmp_path / "a.tau", events)
+    plan = tmp_path / "p.toml"
+    tau("plan", trace, "--guarantee", "--layout", "32", "--margin", "0%", "-o", plan, expect=0)
+    text = plan.read_text()
+    assert text.count(old) == 1
+    plan.write_text(text.replace(old, new))
+    assert message in tau("replay", trace, "--plan", plan, expect=1).stderr
+    assert message in tau("check", plan, expect=1).stdout
+
+
+def test_an_alignment_that_pools_do_not_have(tmp_path: Path) -> None:
+    """Refused with the alignment, not as limits that are too large."""
+    trace = write_events(tmp_path / "a.tau", [(3, 0, 100, 13)])
+    with pytest.raises(TauError, match="an alignment of 8,192 bytes; pools have at most 4,096"):
+        make_guarantee([trace], 0.0, "32")
