@@ -202,6 +202,20 @@ def test_a_later_recording_is_held_against_the_plan(tmp_path: Path) -> None:
     assert not completes(tmp_path / "later.tau", "pools", given.heap_bytes, given)
 
 
+def test_the_call_site_that_exceeds_is_named(tmp_path: Path) -> None:
+    """The one of the first object beyond the limit, of several."""
+    with TraceWriter(tmp_path / "a.tau", {}) as writer:
+        sites = [writer.site("/usr/bin/app", 16 * number) for number in range(4)]
+        columns = {"op": np.zeros(4, np.uint8), "slot": np.arange(4, dtype=np.uint32)}
+        columns |= {"size_bytes": np.full(4, 24, np.uint64), "site": np.array(sites, np.uint32)}
+        writer.append(**columns)
+    few = write_events(tmp_path / "few.tau", [(MALLOC, slot, 24, 0) for slot in range(2)])
+    plan = make_guarantee([few], 0.0, "32").plan
+    (found,) = exceeded(open_trace(tmp_path / "a.tau"), plan)
+    assert (found.first_event, found.site) == (2, "app+0x20")
+    assert exceeded(open_trace(write_events(tmp_path / "no.tau", [])), plan) == []
+
+
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_what_check_says_is_what_replay_does(seed: int, tmp_path: Path) -> None:
     """A recording within all limits completes, and one beyond some does not."""
