@@ -18,7 +18,7 @@ from core.tests.kit.core_build import (
     compile_tests,
     run_program,
 )
-from core.tests.mechanisms import MECHANISMS, SANITIZED, Mechanism
+from core.tests.mechanisms import MECHANISMS, SANITIZED, SANITIZED_32, Mechanism
 from testing import mutants
 
 RUN_SECONDS_MAX = 60  # it is to end early
@@ -78,7 +78,10 @@ def is_noticed(group: str, mutant: Mutant, folder: Path) -> bool:
 
 
 def _run_mechanism(mechanism: Mechanism, core: Path, folder: Path) -> None:
-    """Examples, random calls, states and the model. Raises AssertionError when one fails."""
+    """Examples, random calls, states and the model. Raises AssertionError when one fails.
+
+    Last the examples without junk, where free looks at its neighbors' links as it merges.
+    """
     program = compile_tests(SANITIZED, folder / "tests", core=core)
     log = {"TAU_FUZZ_LOG": str(folder / "log")} if mechanism.replay else {}
     random_calls = ["random", mechanism.name, "1", CALLS]
@@ -89,6 +92,8 @@ def _run_mechanism(mechanism: Mechanism, core: Path, folder: Path) -> None:
     for states in mechanism.states[:1]:
         if states.build.word_bits == SANITIZED.word_bits:
             run_program(program, ["explore", mechanism.name, *states.words()], RUN_SECONDS_MAX)
+    plain = compile_tests(SANITIZED_32, folder / "plain", core=core)
+    run_program(plain, ["examples"], RUN_SECONDS_MAX)
 
 
 def _run_page_heap(core: Path, folder: Path) -> None:
