@@ -7,7 +7,7 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from tautochrone.errors import TauError
+from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.native import RUN_LIBRARY
 from tautochrone.plan.file import Plan
 from tautochrone.record import launch

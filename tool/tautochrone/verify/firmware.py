@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone.machine.longest_path import NEVER, Code, bound_instructions
+from tautochrone.machine.longest_path import NEVER, UNUSED_FUNCTIONS, Code, bound_instructions
 from tautochrone.machine.images import FUNCTIONS, ISAS, Image, stub_image
 from tautochrone.errors import TauError
 from tautochrone.files import elf_file
@@ -104,7 +104,7 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
     payload = [(symbols[name] & ~1, sizes[name]) for name in PAYLOAD if sizes.get(name)]
     ranges = sorted({(start, start + size) for start, size in payload})[:PAYLOAD_MAX]
     _refuse_longer_paths(path, plan, target)
-    bounds = _bounds(path, functions)
+    bounds = _bounds(path, functions, plan.system)
     code = Code(path)
     addresses = {verb: symbols[name] for verb, name in functions.items()}
     init, argument = INIT[plan.system]
@@ -232,9 +232,10 @@ def _regions(path: Path, segments: list[tuple[int, bytes, int]]) -> list[tuple[i
 
 def _refuse_longer_paths(path: Path, plan: Plan, target: str) -> None:
     """Refuse a program whose core takes more than the header states: another build, or hooks."""
+    unused = {name: NEVER for name in UNUSED_FUNCTIONS.get(plan.system, ())}
     for verb, stated in bounds_of(plan, target).items():
         try:
-            own = bound_instructions(path, f"tau_{plan.system}_{verb}")
+            own = bound_instructions(path, f"tau_{plan.system}_{verb}", unused or None)
         except TauError:
             continue  # the program does not call it, or the port's hooks have no bound
         if own > stated:
@@ -245,9 +246,10 @@ def _refuse_longer_paths(path: Path, plan: Plan, target: str) -> None:
             )
 
 
-def _bounds(path: Path, functions: dict[str, str]) -> dict[str, int]:
+def _bounds(path: Path, functions: dict[str, str], system: str) -> dict[str, int]:
     """The longest path of each function, without the making of the heap."""
     found, without = {}, {name: NEVER for name, _ in INIT.values()}
+    without |= {name: NEVER for name in UNUSED_FUNCTIONS.get(system, ())}
     for verb, name in functions.items():
         try:
             found[verb] = bound_instructions(path, name, without)
