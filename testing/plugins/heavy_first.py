@@ -1,4 +1,4 @@
-"""A plugin of pytest: files that take half a minute or more start first, so that none is left for last.
+"""A plugin of pytest: files that take half a minute or more start first; none is left for last.
 
 With `--no-loadscope-reorder` pytest-xdist hands out files in the order of collection.
 """
