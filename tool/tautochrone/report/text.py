@@ -41,6 +41,7 @@ class Replayed:
     build: str
     entries: Sequence[Entry]
     given: Mapping[str, str] = field(default_factory=dict)
+    planned: str = "budget"  # the system that the plan is for
 
     def words(self, *without: str) -> str:
         """The options to give to the next command, without some."""
@@ -267,4 +268,5 @@ def _next_command(replayed: Replayed) -> str:
         return f"tau plan {trace}{words} -o plan.toml"
     # glibc takes memory on demand, so it has no --heap.
     words = replayed.words("--heap")
-    return f"tau report {trace}{words} --on tlsf,budget,glibc -o report.html"
+    planned = f"{replayed.planned},tlsf" if replayed.planned == "pools" else "tlsf,budget"
+    return f"tau report {trace}{words} --on {planned},glibc -o report.html"

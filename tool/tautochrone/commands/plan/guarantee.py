@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tautochrone import unseen
+from tautochrone.commands.plan import printing
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.heap import pools
 from tautochrone.heap.guarantee import Guaranteed, make_guarantee
 from tautochrone.heap.limits import Limits, load
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import bounds, sizes
+from tautochrone.plan.build import build_of
 from tautochrone.plan.contract import sentence
-from tautochrone.heap.pools import AUTO
 from tautochrone.plan.file import CLASSES_MAX, Plan, save_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.sections import Basis, section_named
 from tautochrone.trace.file import open_trace
 
+if TYPE_CHECKING:
+    from tautochrone.heap.plan import Wanted
+
 ROWS_MAX = 12
 
 
-def _refuse_others(wanted: dict[str, Any]) -> None:
+def _refuse_others(wanted: Wanted) -> None:
     """Raise TauError for options that choose pools in another way."""
     for option, is_given in {
-        "--planner": wanted["planner"] != "replayed",
-        "--classes-max": wanted["classes_max"] != CLASSES_MAX,
-        "--pools": wanted["pools"] != AUTO,
-        "--fixed-input": wanted["is_input_fixed"],
+        "--planner": wanted.planner != "replayed",
+        "--classes-max": wanted.classes_max != CLASSES_MAX,
+        "--pools": wanted.pools != pools.AUTO,
     }.items():
         if is_given:
             raise TauError(
@@ -37,38 +42,39 @@ def _refuse_others(wanted: dict[str, Any]) -> None:
                 f"leave out {option}, or --guarantee",
                 EXIT_USAGE,
             )
+    if wanted.is_input_fixed:
+        raise TauError(
+            "--guarantee does not go with --fixed-input: a fixed input needs no limits for others",
+            "leave out --guarantee; or keep it, with --margin 0%",
+            EXIT_USAGE,
+        )
 
 
 def made_and_saved(
     traces: tuple[Path, ...],
-    wanted: dict[str, Any],
-    build: Build,
-    limits_path: Path | None,
+    wanted: Wanted,
+    files: Mapping[str, Path | None],
     plan_path: Path | None,
-    header_path: Path | None,
     force: bool,
 ) -> Guaranteed:
     """Make the plan, and write its file and its header."""
     _refuse_others(wanted)
-    margin = wanted["margin"]
+    limits_path, header_path = files["--limits"], files["--header"]
     readers = [open_trace(trace) for trace in traces]
     limits = load(limits_path) if limits_path is not None else Limits()
     made = make_guarantee(
         readers,
-        margin,
-        wanted["layout"],
-        build,
-        wanted["skip_misuse"],
-        wanted["is_as_recorded"],
+        wanted.margin,
+        wanted.layout,
+        wanted.build,
+        wanted.skip_misuse,
+        wanted.is_as_recorded,
         limits,
     )
     if header_path is not None:
         sizes.refuse_header(made.plan)
-    words = ["tau plan", *(trace.name for trace in traces), "--guarantee"]
-    words += [] if margin is None else ["--margin", f"{margin * 100:g}%"]
-    words += [] if limits_path is None else ["--limits", limits_path.name]
-    made_by = " ".join([*words, "--layout", made.plan.layout])
-    made = replace(made, plan=_with_bounds(made.plan, build))
+    made = replace(made, plan=_with_bounds(made.plan, wanted.build))
+    made_by = printing.made_by(traces, wanted, made.plan, files)
     if plan_path is not None:
         save_plan(made.plan, plan_path, made_by, notes(made), force)
     if header_path is not None:
@@ -96,7 +102,7 @@ def notes(made: Guaranteed) -> tuple[str, ...]:
     return (
         sentence(made.plan),
         "optimal_within: the most of the arena without its margin that other bands could save.",
-        "Next: tau replay RECORDING --on pools --plan THIS_FILE",
+        f"Next: {printing.next_step(made.plan)}",
     )
 
 
@@ -132,6 +138,7 @@ def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
         "layout": plan.layout,
         "sizes": plan.sizes,
         "search_seconds": round(made.seconds, 3),
+        "costs": [cost._asdict() for cost in _costs(plan)],
         "traces": [
             {
                 "name": trace.name,
@@ -172,7 +179,14 @@ def _evidence(made: Guaranteed) -> list[str]:
     return lines
 
 
-def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> None:
+def _costs(plan: Plan) -> list[pools.Cost]:
+    """What calls within the limits cost, and the code; nothing for a plan of this machine."""
+    return pools.costs("pools", build_of(plan)) if plan.layout == "32" else []
+
+
+def show(
+    made: Guaranteed, traces: Sequence[Path], plan_path: Path | None, header_path: Path | None
+) -> None:
     """Print the plan for people."""
     plan, others = made.plan, made.others
     for trace in plan.traces:
@@ -210,6 +224,8 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
     for name, value in plan.sections.items():
         for line in section_named(name).told(value):
             print(line)
+    for cost in _costs(plan):
+        print(f"within the limits, {cost.told()}")
     print("No call fails while no band holds more objects than its limit, in any order.")
     for line in _evidence(made):
         print(line)
@@ -217,10 +233,4 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
     if remark:
         print(remark)
     print(unseen.told(unseen.GUARANTEE))
-    for path in (plan_path, header_path):
-        if path is not None:
-            print(f"written: {path}")
-    if plan_path is None:
-        print("next: keep it with -o plan.toml")
-    else:
-        print(f"next: tau replay {plan.traces[0].name} --on pools --plan {plan_path}")
+    printing.print_files(plan, traces, plan_path, header_path)
