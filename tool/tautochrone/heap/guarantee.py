@@ -61,9 +61,9 @@ class Others:
     """What the same recordings need elsewhere, in bytes.
 
     `static_bytes`: a block for each object of each exact size. `any_order_bytes`: what any
-    allocator that moves nothing needs at least to hold every order of calls with this peak and
-    these sizes (Robson 1971). `half_fit_bytes`: what half-fit promises to hold them in, 2 M (1 +
-    log2 n).
+    allocator that moves nothing needs at least to hold every order of calls with this peak and any
+    sizes from the smallest to the largest (Robson 1971). `half_fit_bytes`: what half-fit holds them
+    in, 2 M (1 + log2 n), as o1heap's README states it, without its metadata.
     """
 
     static_bytes: int
@@ -110,7 +110,7 @@ def make_guarantee(
     is_as_recorded: bool = False,
     limits: Limits = Limits(),
 ) -> Guaranteed:
-    """Plan the smallest arena of bands for all recordings.
+    """Plan bands for all recordings, with an arena close to the smallest that bands can have.
 
     `margin` is added to every recorded limit; None: DEFAULT_MARGIN. `limits` of the user win over
     what was recorded, and get no margin. Raises TauError for recordings without an object or with
@@ -166,6 +166,18 @@ def make_guarantee(
         excesses=_left_out(readers, unit, build, margin) if len(readers) > 1 else (),
         seconds=time.perf_counter() - started,
     )
+
+
+def arena_problem(plan: Plan) -> str:
+    """How a plan's heap differs from what its bands take; "" if it does not, or has no bands."""
+    if plan.system != "pools":
+        return ""
+    build = bands.Build(plan.alignment_unit // 2, plan.check_level)
+    given = [bands.Band(*each) for each in plan.classes]
+    arena = build.arena_bytes(given, plan.alignment_bytes)
+    if arena == plan.heap_bytes:
+        return ""
+    return f"heap_bytes is {plan.heap_bytes:,}, but the bands and their tables take {arena:,}"
 
 
 def _opened(traces: Sequence[Path | TraceReader], skip_misuse: bool) -> tuple[TraceReader, ...]:

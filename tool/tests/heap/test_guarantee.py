@@ -257,6 +257,9 @@ def test_limits_of_the_user_win(tmp_path: Path) -> None:
     words = ["plan", tmp_path / "a.tau", "--guarantee", "--layout", "32", "--limits", path]
     result = json.loads(tau(*words, "--json", expect=0).stdout)
     assert [row["stated_count"] for row in result["pools"]] == [row.stated for row in made.rows]
+    said = tau(*words, expect=0).stdout
+    assert "1 limit below what was recorded" in said and "24 bytes 5 are stated, and 20" in said
+    assert "limits that are not stated are 15 % above" in said
 
 
 @pytest.mark.parametrize(
@@ -309,6 +312,24 @@ def test_damaged_plans(old: str, new: str, message: str, tmp_path: Path) -> None
     plan.write_text(text.replace(old, new))
     assert message in tau("replay", trace, "--plan", plan, expect=1).stderr
     assert message in tau("check", plan, expect=1).stdout
+
+
+def test_a_heap_that_its_bands_do_not_fit(tmp_path: Path) -> None:
+    """A byte fewer or more than tau_pools_init needs is a problem, with both numbers."""
+    trace = write_events(tmp_path / "a.tau", [(MALLOC, 0, 99, 0)])
+    plan = tmp_path / "p.toml"
+    tau("plan", trace, "--guarantee", "--layout", "32", "-o", plan, expect=0)
+    assert "no problems" in tau("check", plan, expect=0).stdout
+    given, text = load_plan(plan), plan.read_text()
+    for more in (-8, 8):
+        changed = text
+        for name in ("heap_bytes", "shared_bytes"):
+            value = getattr(given, name)
+            changed = changed.replace(f"\n{name} = {value}\n", f"\n{name} = {value + more}\n")
+        plan.write_text(changed)
+        said = tau("check", plan, expect=1).stdout
+        assert f"heap_bytes is {given.heap_bytes + more}, but the bands and their" in said
+        assert f"tables take {given.heap_bytes}" in said
 
 
 @pytest.mark.parametrize(
