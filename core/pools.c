@@ -25,24 +25,27 @@ TAU_INLINE size_t pools_index_of(const struct tau_pools *heap, const struct budg
     return (size_t)(budget_class_at(&heap->blocks, 0) - class);
 }
 
-// Serves what the pools cannot, and counts it. CLASS is NULL above the bands.
-__attribute__((noinline)) static void *pools_exceed(struct tau_pools *heap, size_t size_bytes,
-                                                    const struct budget_class *class,
-                                                    size_t alignment) {
-    struct tau_tlsf *const overflow = budget_shared_of(&heap->blocks);
-    if (size_bytes == 0) {
-        return NULL;
+// Counts a request that exceeds: beyond the limit of CLASS, or above all bands if CLASS is NULL.
+// The caller holds the lock. Returns false and counts nothing if CLASS has a free block: then the
+// one freed last was overwritten.
+__attribute__((noinline)) static bool pools_count(struct tau_pools *heap,
+                                                  const struct budget_class *class) {
+    if (TAU_CHECK_LEVEL >= 1 && class != NULL && class->free != 0) {
+        return false;
     }
-    TAU_PORT_LOCK(&heap->blocks);
-    const bool is_overwritten = TAU_CHECK_LEVEL >= 1 && class != NULL && class->free != 0;
     tau_word *const counter =
         pools_counter_of(heap, class != NULL ? pools_index_of(heap, class)
                                              : budget_fields_of(&heap->blocks)->classes);
-    *counter += !is_overwritten && *counter != UINT32_MAX ? 1 : 0;
-    TAU_PORT_UNLOCK(&heap->blocks);
-    if (is_overwritten) {
-        TAU_PORT_MISUSE(&heap->blocks, NULL, TAU_OVERWRITTEN);
-    }
+    *counter += *counter != UINT32_MAX ? 1 : 0;
+    return true;
+}
+
+// Serves what the pools cannot.
+__attribute__((noinline)) static void *pools_exceed(struct tau_pools *heap, size_t size_bytes,
+                                                    size_t alignment) {
+    struct tau_tlsf *const overflow = budget_shared_of(&heap->blocks);
+    TAU_ASSERT(size_bytes != 0);
+    TAU_ASSERT(tau_bits_is_power_of_two(alignment));
     if (overflow != NULL) {
         return tau_tlsf_aligned_alloc(overflow, alignment, size_bytes);
     }
@@ -50,8 +53,25 @@ __attribute__((noinline)) static void *pools_exceed(struct tau_pools *heap, size
     return NULL;
 }
 
+static void pools_count_above(struct tau_pools *heap) {
+    TAU_PORT_LOCK(&heap->blocks);
+    (void)pools_count(heap, NULL);
+    TAU_PORT_UNLOCK(&heap->blocks);
+}
+
+// Serves and counts a request above all bands. 0 bytes are no request.
+__attribute__((noinline)) static void *pools_above(struct tau_pools *heap, size_t size_bytes,
+                                                   size_t alignment) {
+    if (size_bytes == 0) {
+        return NULL;
+    }
+    pools_count_above(heap);
+    return pools_exceed(heap, size_bytes, alignment);
+}
+
 // Takes a block of CLASS for SIZE_BYTES. Returns false, and *BLOCK is NULL, without a free one. The
-// count tells without a comparison of addresses.
+// same lock decides whether the limit is reached, which is counted, or the block was overwritten,
+// which is reported. The count tells without a comparison of addresses.
 TAU_INLINE bool pools_take(struct tau_pools *heap, struct budget_class *class, size_t alignment,
                            size_t size_bytes, void **block) {
     TAU_PORT_LOCK(&heap->blocks);
@@ -60,29 +80,32 @@ TAU_INLINE bool pools_take(struct tau_pools *heap, struct budget_class *class, s
     const bool is_taken = class->used_count != used;
     const tau_word new_peak = class->fresh_count;
     TAU_ASSERT(is_taken == (*block != NULL));
-    if (is_taken) {
-        TAU_PORT_TRACE(&heap->blocks, NULL, *block, size_bytes, alignment);
+    if (!is_taken) {
+        const bool is_counted = pools_count(heap, class);
+        TAU_PORT_UNLOCK(&heap->blocks);
+        if (!is_counted) {
+            TAU_PORT_MISUSE(&heap->blocks, NULL, TAU_OVERWRITTEN);
+        }
+        return false;
     }
+    TAU_PORT_TRACE(&heap->blocks, NULL, *block, size_bytes, alignment);
     TAU_PORT_UNLOCK(&heap->blocks);
     if (new_peak != peak) {
         TAU_PORT_PEAK(&heap->blocks, class->bucket_bytes, new_peak, class->count);
     }
-    if (is_taken) {
-        budget_junk(*block, 0xaa, size_bytes);
-    }
-    return is_taken;
+    budget_junk(*block, 0xaa, size_bytes);
+    return true;
 }
 
 // Its bound counts, so builds for size inline what it calls, too.
 __attribute__((flatten)) void *tau_pools_malloc(struct tau_pools *heap, size_t size_bytes) {
     if (!pools_has_band(heap, size_bytes)) {
-        return pools_exceed(heap, size_bytes, NULL, TAU_ALIGNMENT);
+        return pools_above(heap, size_bytes, TAU_ALIGNMENT);
     }
-    struct budget_class *const class = pools_band_of(heap, size_bytes);
     void *block;
-    return pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)
+    return pools_take(heap, pools_band_of(heap, size_bytes), TAU_ALIGNMENT, size_bytes, &block)
                ? block
-               : pools_exceed(heap, size_bytes, class, TAU_ALIGNMENT);
+               : pools_exceed(heap, size_bytes, TAU_ALIGNMENT);
 }
 
 void *tau_pools_calloc(struct tau_pools *heap, size_t count, size_t size_bytes) {
@@ -119,9 +142,12 @@ void *tau_pools_aligned_alloc(struct tau_pools *heap, size_t alignment, size_t s
     }
     struct budget_class *const class = pools_aligned_band_of(heap, alignment, size_bytes);
     void *block;
-    return class != NULL && pools_take(heap, class, alignment, size_bytes, &block)
+    if (class == NULL) {
+        return pools_above(heap, size_bytes, alignment);
+    }
+    return pools_take(heap, class, alignment, size_bytes, &block)
                ? block
-               : pools_exceed(heap, size_bytes, class, alignment);
+               : pools_exceed(heap, size_bytes, alignment);
 }
 
 enum tau_status tau_pools_free(struct tau_pools *heap, void *pointer) {
@@ -229,14 +255,20 @@ struct tau_pools_band_statistics tau_pools_band_statistics(const struct tau_pool
     return statistics;
 }
 
-bool tau_pools_invariants_hold(const struct tau_pools *heap) {
-    const struct budget_fields *const fields = budget_fields_of(&heap->blocks);
-    TAU_PORT_LOCK(budget_lock_of(&heap->blocks));
+// The caller holds the lock or owns the heap alone.
+static bool pools_bands_hold(const struct tau_pools *heap) {
     bool is_sound = budget_classes_hold(&heap->blocks);
-    for (size_t index = 0; index < fields->classes; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
+    const size_t count = budget_fields_of(&heap->blocks)->classes;
+    for (size_t index = 0; index < count; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
         const struct budget_class *const class = budget_class_at(&heap->blocks, index);
         is_sound = is_sound && pools_band_of(heap, class->bucket_bytes) == class;
     }
+    return is_sound;
+}
+
+bool tau_pools_invariants_hold(const struct tau_pools *heap) {
+    TAU_PORT_LOCK(budget_lock_of(&heap->blocks));
+    const bool is_sound = pools_bands_hold(heap);
     TAU_PORT_UNLOCK(budget_lock_of(&heap->blocks));
     const struct tau_tlsf *const overflow = budget_shared_of(&heap->blocks);
     return is_sound && (overflow == NULL || tau_tlsf_invariants_hold(overflow));
@@ -343,7 +375,7 @@ enum tau_status tau_pools_init(struct tau_pools **heap, void *memory, size_t siz
     }
     *heap = (struct tau_pools *)made;
     pools_write_sizes(*heap, bands, level);
-    TAU_ASSERT(tau_pools_invariants_hold(*heap));
+    TAU_ASSERT(pools_bands_hold(*heap));
     return TAU_OK;
 }
 

@@ -156,6 +156,36 @@ TEST_CASE(overflow_serves_and_is_counted) {
     EXPECT_EQUAL(test_port.out_of_memory_count, 0);
 }
 
+static struct tau_pools *shared_heap;
+static void *shared_object;
+
+static void free_shared(void) {
+    if (shared_object != NULL) {
+        EXPECT_EQUAL(tau_pools_free(shared_heap, shared_object), TAU_OK);
+        shared_object = NULL;
+    }
+}
+
+// Regression: a refused call took the lock a second time. Another thread's free between both made a
+// full pool look overwritten, and its refusal was not counted.
+TEST_CASE(a_free_behind_a_refusal_changes_nothing) {
+    static const struct tau_budget_class bands[] = {{24, 1}, {192, 3}};
+    shared_heap = opened(bands, COUNT_OF(bands), 64, 0);
+    for (unsigned round = 1; round <= 2; round++) {
+        while (tau_pools_reason(shared_heap, 192) == TAU_OK) {
+            shared_object = tau_pools_malloc(shared_heap, 192);
+        }
+        test_port.on_unlock = free_shared;
+        EXPECT((round == 1 ? tau_pools_malloc(shared_heap, 192)
+                           : tau_pools_aligned_alloc(shared_heap, 64, 192)) == NULL);
+        test_port.on_unlock = NULL;
+        EXPECT(shared_object == NULL);
+        EXPECT_EQUAL(tau_pools_statistics(shared_heap).exceeded_count, round);
+        EXPECT_EQUAL(test_port.out_of_memory_count, round);
+        EXPECT_EQUAL(test_port.misuse_count, 0);
+    }
+}
+
 TEST_CASE(counters_do_not_wrap_around) {
     struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 0);
     *pools_counter_of(heap, budget_fields_of(&heap->blocks)->classes) = UINT32_MAX;

@@ -22,7 +22,8 @@ struct test_port {
     size_t trace_size_bytes;
     size_t trace_alignment;
     unsigned moves_count;
-    void (*on_move)(void);  // another thread that runs just before and after a move, if set
+    void (*on_move)(void);    // another thread that runs just before and after a move, if set
+    void (*on_unlock)(void);  // another thread that has waited for the lock, if set
     void (*on_forget)(const void *space, unsigned start);  // an MMU that keeps translations, if set
 };
 
