@@ -214,10 +214,12 @@ enum tau_status tau_pools_reason(const struct tau_pools *heap, size_t size_bytes
 struct tau_pools_statistics tau_pools_statistics(const struct tau_pools *heap) {
     const struct budget_fields *const fields = budget_fields_of(&heap->blocks);
     const uintptr_t dedicated = (uintptr_t)tau_link_follow(&heap->blocks, fields->dedicated);
+    const uintptr_t first =
+        (uintptr_t)pools_counter_of(heap, fields->classes) & ~(uintptr_t)(TAU_ALIGNMENT - 1);
     const struct tau_tlsf *const overflow = budget_shared_of(&heap->blocks);
     struct tau_pools_statistics statistics = {
         .pools_bytes = fields->dedicated_bytes,
-        .control_bytes = dedicated - (uintptr_t)pools_counter_of(heap, fields->classes),
+        .control_bytes = dedicated - first,
         .bands_count = fields->classes,
     };
     if (overflow != NULL) {
