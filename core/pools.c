@@ -25,67 +25,55 @@ TAU_INLINE size_t pools_index_of(const struct tau_pools *heap, const struct budg
     return (size_t)(budget_class_at(&heap->blocks, 0) - class);
 }
 
-// Counts a request that exceeds: beyond the limit of CLASS, or above all bands if CLASS is NULL.
-// The caller holds the lock. Returns false and counts nothing if CLASS has a free block: then the
-// one freed last was overwritten.
-__attribute__((noinline)) static bool pools_count(struct tau_pools *heap,
-                                                  const struct budget_class *class) {
-    if (TAU_CHECK_LEVEL >= 1 && class != NULL && class->free != 0) {
-        return false;
+// Counts a request that exceeds: beyond the limit of CLASS, whose lock the caller holds and this
+// leaves, or above all bands if CLASS is NULL. If CLASS has a free block, the one freed last was
+// overwritten. That is reported instead. Returns whether it counted.
+static bool pools_note(struct tau_pools *heap, const struct budget_class *class) {
+    if (class == NULL) {
+        TAU_PORT_LOCK(&heap->blocks);
     }
+    const bool is_overwritten = TAU_CHECK_LEVEL >= 1 && class != NULL && class->free != 0;
     tau_word *const counter =
         pools_counter_of(heap, class != NULL ? pools_index_of(heap, class)
                                              : budget_fields_of(&heap->blocks)->classes);
-    *counter += *counter != UINT32_MAX ? 1 : 0;
-    return true;
+    *counter += !is_overwritten && *counter != UINT32_MAX ? 1 : 0;
+    TAU_PORT_UNLOCK(&heap->blocks);
+    if (is_overwritten) {
+        TAU_PORT_MISUSE(&heap->blocks, NULL, TAU_OVERWRITTEN);
+    }
+    return !is_overwritten;
 }
 
-// Serves what the pools cannot.
+// Serves what the pools cannot, and counts it. The lock is that of pools_note.
 __attribute__((noinline)) static void *pools_exceed(struct tau_pools *heap, size_t size_bytes,
+                                                    const struct budget_class *class,
                                                     size_t alignment) {
     struct tau_tlsf *const overflow = budget_shared_of(&heap->blocks);
-    TAU_ASSERT(size_bytes != 0);
-    TAU_ASSERT(tau_bits_is_power_of_two(alignment));
-    if (overflow != NULL) {
-        return tau_tlsf_aligned_alloc(overflow, alignment, size_bytes);
-    }
-    TAU_PORT_OUT_OF_MEMORY(&heap->blocks, size_bytes);
-    return NULL;
-}
-
-static void pools_count_above(struct tau_pools *heap) {
-    TAU_PORT_LOCK(&heap->blocks);
-    (void)pools_count(heap, NULL);
-    TAU_PORT_UNLOCK(&heap->blocks);
-}
-
-// Serves and counts a request above all bands. 0 bytes are no request.
-__attribute__((noinline)) static void *pools_above(struct tau_pools *heap, size_t size_bytes,
-                                                   size_t alignment) {
+    TAU_ASSERT(size_bytes != 0 || class == NULL);
     if (size_bytes == 0) {
         return NULL;
     }
-    pools_count_above(heap);
-    return pools_exceed(heap, size_bytes, alignment);
+    const bool is_counted = pools_note(heap, class);
+    if (overflow != NULL) {
+        return tau_tlsf_aligned_alloc(overflow, alignment, size_bytes);
+    }
+    if (is_counted) {
+        TAU_PORT_OUT_OF_MEMORY(&heap->blocks, size_bytes);
+    }
+    return NULL;
 }
 
-// Takes a block of CLASS for SIZE_BYTES. Returns false, and *BLOCK is NULL, without a free one. The
-// same lock decides whether the limit is reached, which is counted, or the block was overwritten,
-// which is reported. The count tells without a comparison of addresses.
+// Takes a block of CLASS for SIZE_BYTES. Without a free one it returns false with the lock held, so
+// that nothing changes before pools_note says why. The count tells without a comparison of
+// addresses.
 TAU_INLINE bool pools_take(struct tau_pools *heap, struct budget_class *class, size_t alignment,
                            size_t size_bytes, void **block) {
     TAU_PORT_LOCK(&heap->blocks);
     const tau_word used = class->used_count, peak = class->fresh_count;
     *block = budget_take(&heap->blocks, class);
-    const bool is_taken = class->used_count != used;
     const tau_word new_peak = class->fresh_count;
-    TAU_ASSERT(is_taken == (*block != NULL));
-    if (!is_taken) {
-        const bool is_counted = pools_count(heap, class);
-        TAU_PORT_UNLOCK(&heap->blocks);
-        if (!is_counted) {
-            TAU_PORT_MISUSE(&heap->blocks, NULL, TAU_OVERWRITTEN);
-        }
+    TAU_ASSERT((class->used_count != used) == (*block != NULL));
+    if (class->used_count == used) {
         return false;
     }
     TAU_PORT_TRACE(&heap->blocks, NULL, *block, size_bytes, alignment);
@@ -100,12 +88,13 @@ TAU_INLINE bool pools_take(struct tau_pools *heap, struct budget_class *class, s
 // Its bound counts, so builds for size inline what it calls, too.
 __attribute__((flatten)) void *tau_pools_malloc(struct tau_pools *heap, size_t size_bytes) {
     if (!pools_has_band(heap, size_bytes)) {
-        return pools_above(heap, size_bytes, TAU_ALIGNMENT);
+        return pools_exceed(heap, size_bytes, NULL, TAU_ALIGNMENT);
     }
+    struct budget_class *const class = pools_band_of(heap, size_bytes);
     void *block;
-    return pools_take(heap, pools_band_of(heap, size_bytes), TAU_ALIGNMENT, size_bytes, &block)
+    return pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)
                ? block
-               : pools_exceed(heap, size_bytes, TAU_ALIGNMENT);
+               : pools_exceed(heap, size_bytes, class, TAU_ALIGNMENT);
 }
 
 void *tau_pools_calloc(struct tau_pools *heap, size_t count, size_t size_bytes) {
@@ -142,12 +131,9 @@ void *tau_pools_aligned_alloc(struct tau_pools *heap, size_t alignment, size_t s
     }
     struct budget_class *const class = pools_aligned_band_of(heap, alignment, size_bytes);
     void *block;
-    if (class == NULL) {
-        return pools_above(heap, size_bytes, alignment);
-    }
-    return pools_take(heap, class, alignment, size_bytes, &block)
+    return class != NULL && pools_take(heap, class, alignment, size_bytes, &block)
                ? block
-               : pools_exceed(heap, size_bytes, alignment);
+               : pools_exceed(heap, size_bytes, class, alignment);
 }
 
 enum tau_status tau_pools_free(struct tau_pools *heap, void *pointer) {
@@ -183,10 +169,9 @@ void *tau_pools_realloc(struct tau_pools *heap, void *pointer, size_t size_bytes
             return pointer;
         }
         block = tau_pools_malloc(heap, size_bytes);
-    } else {
-        if (class == NULL || !pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)) {
-            return tau_tlsf_realloc(budget_shared_of(&heap->blocks), pointer, size_bytes);
-        }
+    } else if (class == NULL || !pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)) {
+        (void)pools_note(heap, class);
+        return tau_tlsf_realloc(budget_shared_of(&heap->blocks), pointer, size_bytes);
     }
     if (block != NULL) {
         TAU_PORT_MOVE(block, pointer, old_bytes < size_bytes ? old_bytes : size_bytes);
@@ -206,9 +191,14 @@ enum tau_status tau_pools_reason(const struct tau_pools *heap, size_t size_bytes
     }
     const struct budget_class *const class = pools_band_of(heap, size_bytes);
     TAU_PORT_LOCK(budget_lock_of(&heap->blocks));
-    const bool is_full = class->used_count == class->count;
+    enum tau_status status = class->used_count == class->count ? TAU_LIMIT_REACHED : TAU_OK;
+    if (TAU_CHECK_LEVEL >= 1 && class->free != 0) {
+        const tau_word *const block = tau_link_follow(&heap->blocks, class->free);
+        status =
+            budget_is_at(class, class->free, budget_index_in(block)) ? TAU_OK : TAU_OVERWRITTEN;
+    }
     TAU_PORT_UNLOCK(budget_lock_of(&heap->blocks));
-    return is_full ? TAU_LIMIT_REACHED : TAU_OK;
+    return status;
 }
 
 struct tau_pools_statistics tau_pools_statistics(const struct tau_pools *heap) {
@@ -305,7 +295,7 @@ static enum tau_status pools_lay_out(struct budget_layout *layout, unsigned *lev
                                      const struct tau_budget_class *bands, size_t count,
                                      size_t alignment_bytes) {
     const size_t alignment = alignment_bytes > TAU_ALIGNMENT ? alignment_bytes : TAU_ALIGNMENT;
-    if (!tau_bits_is_power_of_two(alignment) || alignment > POOLS_ALIGNMENT_MAX_BYTES) {
+    if ((alignment_bytes & (alignment_bytes - 1)) != 0 || alignment > POOLS_ALIGNMENT_MAX_BYTES) {
         return TAU_BAD_ARGUMENT;
     }
     if (count == 0 || bands == NULL) {

@@ -151,7 +151,12 @@ TEST_CASE(overflow_serves_and_is_counted) {
     EXPECT(home[0] == 7 && home[19] == 7);
     void *const larger = tau_pools_realloc(heap, above, 3000);
     EXPECT(larger != NULL);
-    EXPECT_EQUAL(tau_pools_free(heap, larger), TAU_OK);
+    EXPECT_EQUAL(tau_pools_statistics(heap).above_bands_count, 2);
+    void *const full = tau_pools_realloc(heap, larger, 24);
+    EXPECT(full != NULL);
+    EXPECT_EQUAL(tau_pools_band_statistics(heap, 0).exceeded_count, 2);
+    EXPECT_EQUAL(tau_pools_statistics(heap).above_bands_count, 2);
+    EXPECT_EQUAL(tau_pools_free(heap, full), TAU_OK);
     EXPECT_EQUAL(tau_pools_statistics(heap).overflow.used_bytes, 0);
     EXPECT_EQUAL(test_port.out_of_memory_count, 0);
 }
@@ -268,6 +273,9 @@ TEST_CASE(bad_bands_are_refused) {
          0,
          TAU_PLAN_INVALID},
         {{{8, 1}}, 1, 24, TAU_BAD_ARGUMENT},
+        {{{8, 1}}, 1, 3, TAU_BAD_ARGUMENT},
+        {{{8, 1}}, 1, UNIT - 1, TAU_BAD_ARGUMENT},
+        {{{8, 1}}, 1, SIZE_MAX, TAU_BAD_ARGUMENT},
         {{{8, 1}}, 1, 8192, TAU_BAD_ARGUMENT},
         {{{1u << 30, UINT32_MAX}}, 1, 0, TAU_PLAN_TOO_LARGE},
         {{{1u << 20, 1}}, 1, 0, TAU_PLAN_TOO_LARGE},
