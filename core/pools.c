@@ -63,9 +63,8 @@ __attribute__((noinline)) static void *pools_exceed(struct tau_pools *heap, size
     return NULL;
 }
 
-// Takes a block of CLASS for SIZE_BYTES. Without a free one it returns false with the lock held, so
-// that nothing changes before pools_note says why. The count tells without a comparison of
-// addresses.
+// Takes a block of CLASS for SIZE_BYTES. Without a free one it returns false and keeps the lock for
+// pools_note. The count tells without a comparison of addresses.
 TAU_INLINE bool pools_take(struct tau_pools *heap, struct budget_class *class, size_t alignment,
                            size_t size_bytes, void **block) {
     TAU_PORT_LOCK(&heap->blocks);
@@ -87,14 +86,15 @@ TAU_INLINE bool pools_take(struct tau_pools *heap, struct budget_class *class, s
 
 // Its bound counts, so builds for size inline what it calls, too.
 __attribute__((flatten)) void *tau_pools_malloc(struct tau_pools *heap, size_t size_bytes) {
-    if (!pools_has_band(heap, size_bytes)) {
-        return pools_exceed(heap, size_bytes, NULL, TAU_ALIGNMENT);
-    }
-    struct budget_class *const class = pools_band_of(heap, size_bytes);
+    struct budget_class *class = NULL;
     void *block;
-    return pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)
-               ? block
-               : pools_exceed(heap, size_bytes, class, TAU_ALIGNMENT);
+    if (pools_has_band(heap, size_bytes)) {
+        class = pools_band_of(heap, size_bytes);
+        if (pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)) {
+            return block;
+        }
+    }
+    return pools_exceed(heap, size_bytes, class, TAU_ALIGNMENT);
 }
 
 void *tau_pools_calloc(struct tau_pools *heap, size_t count, size_t size_bytes) {
@@ -204,12 +204,11 @@ enum tau_status tau_pools_reason(const struct tau_pools *heap, size_t size_bytes
 struct tau_pools_statistics tau_pools_statistics(const struct tau_pools *heap) {
     const struct budget_fields *const fields = budget_fields_of(&heap->blocks);
     const uintptr_t dedicated = (uintptr_t)tau_link_follow(&heap->blocks, fields->dedicated);
-    const uintptr_t first =
-        (uintptr_t)pools_counter_of(heap, fields->classes) & ~(uintptr_t)(TAU_ALIGNMENT - 1);
     const struct tau_tlsf *const overflow = budget_shared_of(&heap->blocks);
     struct tau_pools_statistics statistics = {
         .pools_bytes = fields->dedicated_bytes,
-        .control_bytes = dedicated - first,
+        .control_bytes = tau_bits_round_up(
+            dedicated - (uintptr_t)pools_counter_of(heap, fields->classes), TAU_ALIGNMENT),
         .bands_count = fields->classes,
     };
     if (overflow != NULL) {
@@ -232,16 +231,15 @@ struct tau_pools_band_statistics tau_pools_band_statistics(const struct tau_pool
     if (index >= fields->classes) {
         return (struct tau_pools_band_statistics){0};
     }
-    const size_t class_index = heap->blocks.owner[fields->order + index];
-    const struct tau_budget_class_statistics block =
-        tau_budget_class_statistics(&heap->blocks, index);
+    const size_t place = heap->blocks.owner[fields->order + index];
+    const struct budget_class *const class = budget_class_at(&heap->blocks, place);
     TAU_PORT_LOCK(budget_lock_of(&heap->blocks));
     const struct tau_pools_band_statistics statistics = {
-        .size_bytes = block.size_bytes,
-        .limit_count = block.count,
-        .used_count = block.used_count,
-        .peak_used_count = block.peak_used_count,
-        .exceeded_count = (uint32_t)*pools_counter_of(heap, class_index),
+        .size_bytes = (uint32_t) class->bucket_bytes,
+        .limit_count = (uint32_t) class->count,
+        .used_count = (uint32_t) class->used_count,
+        .peak_used_count = (uint32_t) class->fresh_count,
+        .exceeded_count = (uint32_t)*pools_counter_of(heap, place),
     };
     TAU_PORT_UNLOCK(budget_lock_of(&heap->blocks));
     return statistics;

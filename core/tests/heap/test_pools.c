@@ -191,6 +191,31 @@ TEST_CASE(a_free_behind_a_refusal_changes_nothing) {
     }
 }
 
+// Each new peak is told once, and the warning of core/port.h comes at 80 % of a limit, rounded up.
+TEST_CASE(a_band_warns_once_before_its_limit) {
+    for (uint32_t limit = 1; limit <= 12; limit++) {
+        const struct tau_budget_class bands[] = {{24, limit}, {100, 1}};
+        struct tau_pools *const heap = opened(bands, COUNT_OF(bands), 0, 0);
+        void *objects[12];
+        for (unsigned round = 0; round < 2; round++) {
+            for (uint32_t i = 0; i < limit; i++) {
+                objects[i] = tau_pools_malloc(heap, 20);
+                EXPECT_EQUAL(test_port.peaks_count, round == 0 ? i + 1 : limit);
+                EXPECT_EQUAL(test_port.warnings_count, round == 1 || 5 * (i + 1) >= 4 * limit);
+                EXPECT_EQUAL(test_port.peak_used_count, test_port.peaks_count);
+            }
+            EXPECT(tau_pools_malloc(heap, 20) == NULL);
+            for (uint32_t i = 0; i < limit; i++) {
+                EXPECT_EQUAL(tau_pools_free(heap, objects[i]), TAU_OK);
+            }
+        }
+        EXPECT_EQUAL(test_port.peak_size_bytes, rounded(24));
+        EXPECT_EQUAL(test_port.peak_limit_count, limit);
+        EXPECT_EQUAL(test_port.peaks_count, limit);
+        EXPECT_EQUAL(test_port.inside_count, 0);
+    }
+}
+
 TEST_CASE(counters_do_not_wrap_around) {
     struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 0);
     *pools_counter_of(heap, budget_fields_of(&heap->blocks)->classes) = UINT32_MAX;

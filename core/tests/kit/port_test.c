@@ -58,6 +58,15 @@ void test_port_trace(const void *heap, const void *old, const void *pointer, siz
     test_port.trace_alignment = alignment;
 }
 
+void test_port_peak(size_t size_bytes, size_t count, size_t limit_count) {
+    test_port.inside_count += test_port.lock_depth;
+    test_port.peaks_count++;
+    test_port.peak_size_bytes = size_bytes;
+    test_port.peak_used_count = count;
+    test_port.peak_limit_count = limit_count;
+    test_port.warnings_count += count == limit_count - limit_count / 5;
+}
+
 void test_port_forget_region(const void *space, unsigned start) {
     if (test_port.on_forget != NULL) {
         test_port.on_forget(space, start);
