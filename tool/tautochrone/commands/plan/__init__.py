@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from fractions import Fraction
 from pathlib import Path
@@ -84,6 +85,13 @@ class Margin(click.ParamType):
     " (default: none).",
 )
 @click.option(
+    "--compare",
+    "is_compared",
+    is_flag=True,
+    help="With --guarantee: also search the plan without it, which takes longer (default: say what"
+    " other allocators need).",
+)
+@click.option(
     "--classes-max",
     type=click.IntRange(0, CLASSES_MAX),
     default=CLASSES_MAX,
@@ -151,6 +159,7 @@ def command(
     plan_path: Path | None,
     is_guaranteed: bool,
     limits_path: Path | None,
+    is_compared: bool,
     build_path: Path | None,
     header_path: Path | None,
     force: bool,
@@ -186,26 +195,24 @@ def command(
     for index, path in enumerate(outputs):
         output_file.check(path, force, [*traces, *outputs[:index]], as_json)
     from tautochrone.machine.core_build import Build, load
-    from tautochrone.commands.plan import printing
+    from tautochrone.commands.plan import guarantee, printing
     from tautochrone.heap.plan import Wanted
 
     build = load(build_path) if build_path else Build()
     if is_guaranteed:
-        from tautochrone.commands.plan import guarantee
-
         planned = guarantee.made_and_saved(
             traces, wanted, build, limits_path, plan_path, header_path, force
         )
         if not any(map(output_file.is_stdout, outputs)):
-            output.emit(
-                as_json,
-                "plan",
-                guarantee.result_of(planned, limit_bytes),
-                lambda: guarantee.show(planned, plan_path, header_path),
-            )
+            how = Wanted(**{**wanted, "layout": planned.plan.layout}, build=build)
+            order = guarantee.recorded_order(planned, how, is_compared)
+            result = guarantee.result_of(planned, order, limit_bytes)
+            show = functools.partial(guarantee.show, planned, order, plan_path, header_path)
+            output.emit(as_json, "plan", result, show)
         return _ended(traces, planned.endings, planned.plan, limit_bytes)
-    if limits_path is not None:
-        raise TauError("--limits needs --guarantee", "add --guarantee", EXIT_USAGE)
+    for option, is_given in {"--limits": limits_path, "--compare": is_compared}.items():
+        if is_given:
+            raise TauError(f"{option} needs --guarantee", "add --guarantee", EXIT_USAGE)
     how = Wanted(**wanted, build=build)
     made = _made_and_saved(traces, how, plan_path, header_path, force)
     if not any(map(output_file.is_stdout, outputs)):

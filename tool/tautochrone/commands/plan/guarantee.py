@@ -11,6 +11,7 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.heap.guarantee import Guaranteed, make_guarantee
 from tautochrone.heap.limits import Limits, load
+from tautochrone.heap.recorded_order import RecordedOrder, recorded_order, told
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import bounds, sizes
 from tautochrone.plan.contract import sentence
@@ -112,7 +113,7 @@ def _rows(made: Guaranteed) -> list[dict[str, int]]:
     ]
 
 
-def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
+def result_of(made: Guaranteed, order: RecordedOrder, limit_bytes: int | None) -> dict[str, Any]:
     """The document of --json."""
     plan = made.plan
     result: dict[str, Any] = {
@@ -127,7 +128,7 @@ def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
         "margin_bytes": made.margin_bytes,
         "margin_source": plan.margin_source,
         "left_out": [each._asdict() for each in made.excesses],
-        "others": asdict(made.others),
+        "others": asdict(made.others) | order._asdict(),
         "alignment_bytes": plan.alignment_bytes,
         "layout": plan.layout,
         "sizes": plan.sizes,
@@ -172,7 +173,9 @@ def _evidence(made: Guaranteed) -> list[str]:
     return lines
 
 
-def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> None:
+def show(
+    made: Guaranteed, order: RecordedOrder, plan_path: Path | None, header_path: Path | None
+) -> None:
     """Print the plan for people."""
     plan, others = made.plan, made.others
     for trace in plan.traces:
@@ -199,6 +202,8 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
     print(
         f"half-fit         {others.half_fit_bytes:>14,} bytes, by its published bound for the same"
     )
+    for line in told(order):
+        print(line)
     shown = made.rows[:ROWS_MAX]
     states = f" {'stated':>10}" if made.limits.limits else ""
     print(f"{'sizes up to':>16} {'limit':>10} {'recorded':>10}{states}")
