@@ -162,6 +162,11 @@ def test_verdict_says_how_much_and_against_what() -> None:
         "No call fails, in any order, while no band of sizes exceeds the plan's limit."
     )
     assert "in any order" not in verdict(1480, entries(), 1500)
+    said = "every order of calls within the plan's limits"
+    assert said in heap_figures.footprints(guaranteed, 1480).caption
+    assert said not in heap_figures.footprints(entries(), 1480).caption
+    in_bands = heap_figures.sizes([(20, 1, 1), (100, 1, 1)], {24}, is_banded=True)
+    assert in_bands.columns["in_plan"] == [1, 0]
     worse = [replace(entries()[1], footprint_bytes=2100), entries()[0]]
     assert "5.0 % more than plain TLSF" in verdict(1480, worse, None)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +87,13 @@ class Margin(click.ParamType):
     " (default: none).",
 )
 @click.option(
+    "--compare",
+    "is_compared",
+    is_flag=True,
+    help="With --guarantee: also search the plan without it, which takes longer (default: say what"
+    " other allocators need).",
+)
+@click.option(
     "--classes-max",
     type=click.IntRange(0, CLASSES_MAX),
     default=CLASSES_MAX,
@@ -152,6 +161,7 @@ def command(
     plan_path: Path | None,
     is_guaranteed: bool,
     limits_path: Path | None,
+    is_compared: bool,
     build_path: Path | None,
     header_path: Path | None,
     force: bool,
@@ -196,15 +206,15 @@ def command(
     if is_guaranteed:
         planned = guarantee.made_and_saved(traces, how, files, plan_path, force)
         if is_shown:
-            output.emit(
-                as_json,
-                "plan",
-                guarantee.result_of(planned, limit_bytes),
-                lambda: guarantee.show(planned, traces, plan_path, header_path),
-            )
+            how = replace(how, layout=planned.plan.layout)
+            order = guarantee.recorded_order(planned, how, is_compared)
+            result = guarantee.result_of(planned, order, limit_bytes)
+            show = functools.partial(guarantee.show, planned, order)
+            output.emit(as_json, "plan", result, lambda: show(traces, plan_path, header_path))
         return _ended(traces, planned.endings, planned.plan, limit_bytes)
-    if limits_path is not None:
-        raise TauError("--limits needs --guarantee", "add --guarantee", EXIT_USAGE)
+    for option, is_given in {"--limits": limits_path, "--compare": is_compared}.items():
+        if is_given:
+            raise TauError(f"{option} needs --guarantee", "add --guarantee", EXIT_USAGE)
     made = _made_and_saved(traces, how, files, plan_path, force)
     if is_shown:
         output.emit(

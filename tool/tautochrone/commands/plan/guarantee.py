@@ -14,6 +14,7 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.heap import pools
 from tautochrone.heap.guarantee import Guaranteed, make_guarantee
 from tautochrone.heap.limits import Limits, load
+from tautochrone.heap.recorded_order import RecordedOrder, recorded_order, told
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import bounds, sizes
 from tautochrone.plan.build import build_of
@@ -118,7 +119,7 @@ def _rows(made: Guaranteed) -> list[dict[str, int]]:
     ]
 
 
-def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
+def result_of(made: Guaranteed, order: RecordedOrder, limit_bytes: int | None) -> dict[str, Any]:
     """The document of --json."""
     plan = made.plan
     result: dict[str, Any] = {
@@ -133,7 +134,7 @@ def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
         "margin_bytes": made.margin_bytes,
         "margin_source": plan.margin_source,
         "left_out": [each._asdict() for each in made.excesses],
-        "others": asdict(made.others),
+        "others": asdict(made.others) | order._asdict(),
         "alignment_bytes": plan.alignment_bytes,
         "layout": plan.layout,
         "sizes": plan.sizes,
@@ -186,7 +187,11 @@ def _costs(plan: Plan) -> list[pools.Cost]:
 
 
 def show(
-    made: Guaranteed, traces: Sequence[Path], plan_path: Path | None, header_path: Path | None
+    made: Guaranteed,
+    order: RecordedOrder,
+    traces: Sequence[Path],
+    plan_path: Path | None,
+    header_path: Path | None,
 ) -> None:
     """Print the plan for people."""
     plan, others = made.plan, made.others
@@ -215,6 +220,8 @@ def show(
         f"half-fit         {others.half_fit_bytes:>14,} bytes for the same, without metadata, by"
         " o1heap's README"
     )
+    for line in told(order):
+        print(line)
     shown = made.rows[:ROWS_MAX]
     states = f" {'stated':>10}" if made.limits.limits else ""
     print(f"{'sizes up to':>16} {'limit':>10} {'recorded':>10}{states}")
