@@ -61,6 +61,21 @@ def test_each_command_leads_to_the_next(folder: Path) -> None:
     assert next_of(said)[5] == "pools,tlsf,glibc"
 
 
+def test_a_recording_beyond_a_limit_leads_to_its_limits(folder: Path) -> None:
+    """Replay and report name the check; of another plan, replay names the recordings to add."""
+    tau(*PLAN, *WRITTEN, cwd=folder, expect=0)
+    said = tau("replay", "runs/b.tau", "--plan", "runs/p.toml", cwd=folder).stdout
+    assert "next: tau check runs/p.toml runs/b.tau\n" in said
+    words = ["report", "runs/b.tau", "--plan", "runs/p.toml", "--on", "pools,tlsf"]
+    assert "exceeds the plan's limits" in tau(*words, cwd=folder, expect=0).stdout
+    plain = [word for word in PLAN if word != "--guarantee"]
+    tau(*plain, "-o", "runs/q.toml", cwd=folder, expect=0)
+    large: list[Event] = [(MALLOC, 0, 5000, 0)]
+    write_events(folder / "runs" / "c.tau", large)
+    said = tau("replay", "runs/c.tau", "--plan", "runs/q.toml", cwd=folder).stdout
+    assert next_of(said)[:3] == ["plan", "runs/a.tau", "runs/c.tau"]
+
+
 def test_pools_need_a_guaranteed_plan(folder: Path) -> None:
     refused = tau("replay", "runs/a.tau", "--on", "pools", cwd=folder, expect=2)
     assert "pools needs a plan made with --guarantee" in refused.stderr
@@ -79,7 +94,8 @@ def test_bounds_are_those_of_calls_within_the_limits(folder: Path) -> None:
     assert condition in told and condition in (folder / "h.h").read_text()
     wrong = tau("verify", "runs/p.toml", "runs/b.tau", cwd=folder, expect=3).stdout
     assert "3 REFUSED" in wrong and "OVER" not in wrong
-    assert re.search(r"malloc +\d+ instructions, bound \d+ within the limits; one was refused", wrong)
+    refused = r"malloc +\d+ instructions, bound \d+ within the limits; one was refused\n"
+    assert re.search(refused, wrong)
     document = tau("verify", "runs/p.toml", "runs/b.tau", "--json", cwd=folder, expect=3).stdout
     assert json.loads(document)["not_looked_at"][0].startswith("runs with more live objects")
 
@@ -94,7 +110,9 @@ def test_a_bound_that_is_too_small_is_still_found(folder: Path) -> None:
     path = folder / "runs" / "p.toml"
     text = path.read_text()
     for operation, trace in (("malloc", "a"), ("free", "b")):
-        path.write_text(re.sub(rf'(operation = "{operation}", target = "m4".*bound = )\d+', r"\g<1>9", text))
-        said = tau("verify", path, f"runs/{trace}.tau", "--target", "m4", cwd=folder, expect=3).stdout
+        row = rf'(operation = "{operation}", target = "m4".*bound = )\d+'
+        path.write_text(re.sub(row, r"\g<1>9", text))
+        words = ["verify", path, f"runs/{trace}.tau", "--target", "m4"]
+        said = tau(*words, cwd=folder, expect=3).stdout
         assert re.search(rf"{operation} +\d+ instructions, bound 9  OVER", said)
         assert "the plan says 9" in said and "--guarantee" in said
