@@ -86,13 +86,15 @@ def test_no_call_takes_more_than_its_bound(tmp_path: Path) -> None:
     (tmp_path / "measure.S").write_text(MEASURE)
     (tmp_path / "main.c").write_text(MAIN)
     for level in (0, 1):
-        sources = [*CORE_FILES["pools"], "targets/strings.c", tmp_path / "main.c", tmp_path / "measure.S"]
+        sources = [*CORE_FILES["pools"], "targets/strings.c"]
+        sources += [tmp_path / "main.c", tmp_path / "measure.S"]
         flags = [f"-DTAU_CHECK_LEVEL={level}"]
         elf = link("tile", ROOT, sources, tmp_path / f"pools{level}.elf", flags)
         done = run(Options(), "--program", elf)
         assert done.code == 0, (done.code, done.messages)
         code = Code(elf)
-        paths = CyclePaths(code, BANK_ANSWER_CYCLES, dict.fromkeys(UNUSED_FUNCTIONS["pools"], NEVER))
+        charges = dict.fromkeys(UNUSED_FUNCTIONS["pools"], NEVER)
+        paths = CyclePaths(code, BANK_ANSWER_CYCLES, charges)
         for verb, most in zip(("malloc", "free"), map(int, done.console.split()), strict=True):
             entry = code.symbols[f"tau_pools_{verb}"]
             bound = paths.from_address(entry) + paths.fetch(entry)
