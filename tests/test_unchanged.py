@@ -177,6 +177,34 @@ def test_a_stopped_run_records_nothing(tree: Path) -> None:
     assert "unchanged" not in run(tree)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-k test_a",
+        "--deselect core/tests/test_core.py::test_b",
+        "--ignore core",
+        "--ignore-glob */core",
+        "--lf",
+        "--sw",
+        "--sw-skip",
+        "--setup-only",
+        "--setup-plan",
+        "--collect-only",
+        "core/tests/test_core.py::test_a",
+    ],
+)
+def test_a_run_of_some_tests_neither_records_nor_leaves_out(tree: Path, words: str) -> None:
+    (tree / ".gitignore").write_text("__pycache__\n.pytest_cache\n")
+    test = tree / TESTS["core"]
+    test.write_text("def test_a():\n    pass\ndef test_b():\n    pass\n")
+    assert "passed" in run(tree)
+    assert "unchanged" not in run(tree, *words.split(), PYTEST_ADDOPTS="")
+    assert "unchanged" not in run(tree, PYTEST_ADDOPTS=words)
+    test.write_text("def test_a():\n    pass\ndef test_b():\n    assert False\n")
+    run(tree, *words.split())
+    assert "1 failed" in run(tree)
+
+
 def test_only_make_check_leaves_out_files() -> None:
     """make check-all runs every test."""
     for target, is_asked in (("check", True), ("check-all", False)):

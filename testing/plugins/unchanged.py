@@ -11,8 +11,9 @@ The inputs of a test file are, by the table of arrows in DESIGN.md:
 Tests of `scripts` and `tests` read the whole tree. Every test depends on the installed packages of
 Debian and of Python, the installed command, the user, the machine and the environment.
 
-A test file is recorded when all its tests have run and passed. Nothing is left out under CI, if
-only some tests are asked for, or where git or dpkg-query cannot say what the inputs are.
+A test file is recorded when all its tests have run and passed. Nothing is left out or recorded
+under CI, if an option restricts what runs of a file, or where git or dpkg-query cannot say what the
+inputs are.
 """
 
 import hashlib
@@ -41,6 +42,9 @@ BUILT = ("tool/tautochrone/_native", "tool/tautochrone/targets")
 # They differ from one terminal or run to the next, and steer no test.
 VOLATILE = {"_", "COLUMNS", "LINES", "OLDPWD", "PWD", "SHLVL", "TERM", "WINDOWID"}
 VOLATILE_BEGINNINGS = ("MAKE", "MFLAGS", "PYTEST_", "SSH_", "XDG_SESSION")
+# Options that leave out tests of a file, or parts of them; `-m` is an input instead.
+RESTRICTING = ("keyword", "deselect", "ignore", "ignore_glob", "lf", "stepwise", "stepwise_skip")
+RESTRICTING += ("collectonly", "setuponly", "setupplan")
 # Before other plugins change it.
 ENVIRONMENT = dict(os.environ)
 
@@ -236,7 +240,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start, except in a worker, or if the tests or their inputs are not all known."""
-    partial = config.option.keyword or any("::" in word for word in config.args)
+    partial = any(getattr(config.option, name, None) for name in RESTRICTING)
+    partial = partial or any("::" in word for word in config.args)
     asked = config.option.skip_unchanged and not hasattr(config, "workerinput")
     known = (config.rootpath / ".git").exists() and shutil.which("dpkg-query")
     if asked and known and not partial and not os.environ.get("CI"):
