@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone import unseen
+from tautochrone.commands.plan.printing import plan_document
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.heap.guarantee import Guaranteed, make_guarantee
@@ -128,28 +129,9 @@ def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
         "margin_source": plan.margin_source,
         "left_out": [each._asdict() for each in made.excesses],
         "others": asdict(made.others),
-        "alignment_bytes": plan.alignment_bytes,
-        "layout": plan.layout,
-        "sizes": plan.sizes,
         "search_seconds": round(made.seconds, 3),
-        "traces": [
-            {
-                "name": trace.name,
-                "sha256": trace.sha256,
-                "events": trace.events,
-                "peak_live_bytes": trace.peak_live_bytes,
-                "ending": ending.document(),
-            }
-            for trace, ending in zip(plan.traces, made.endings, strict=True)
-        ],
     }
-    for name, value in plan.sections.items():
-        result |= section_named(name).document(value)
-    result[unseen.KEY] = list(unseen.GUARANTEE)
-    if limit_bytes is not None:
-        result["limit_bytes"] = limit_bytes
-        result["within_limit"] = plan.heap_bytes <= limit_bytes
-    return result
+    return result | plan_document(plan, made.endings, unseen.GUARANTEE, limit_bytes)
 
 
 def _evidence(made: Guaranteed) -> list[str]:
