@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from tautochrone.heap.pools import AUTO
 from tautochrone.plan.file import CLASSES_MAX, Plan, save_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.sections import Basis, section_named
-from tautochrone.trace.file import open_trace
+from tautochrone.trace import abi
+from tautochrone.trace.file import TraceReader, open_trace
 
 ROWS_MAX = 12
 
@@ -44,16 +46,20 @@ def made_and_saved(
     traces: tuple[Path, ...],
     wanted: dict[str, Any],
     build: Build,
-    limits_path: Path | None,
+    limits_paths: tuple[Path | None, Path | None],
     plan_path: Path | None,
     header_path: Path | None,
     force: bool,
 ) -> Guaranteed:
-    """Make the plan, and write its file and its header."""
+    """Make the plan, and write its file and its header.
+
+    `limits_paths` are the file of limits, and the program with its types.
+    """
     _refuse_others(wanted)
     margin = wanted["margin"]
     readers = [open_trace(trace) for trace in traces]
-    limits = load(limits_path) if limits_path is not None else Limits()
+    limits_path, elf_path = limits_paths
+    limits = _limits_of(limits_path, elf_path, readers, wanted["layout"])
     made = make_guarantee(
         readers,
         margin,
@@ -75,6 +81,32 @@ def made_and_saved(
     if header_path is not None:
         save_header(made.plan, header_path, made_by, force)
     return made
+
+
+def _limits_of(
+    path: Path | None, elf_path: Path | None, readers: Sequence[TraceReader], layout: str | None
+) -> Limits:
+    """The limits of a file. Raises TauError if the program has not the sizes of the recordings."""
+    if path is None:
+        if elf_path is not None:
+            raise TauError("--elf needs --limits", "add --limits, or leave out --elf", EXIT_USAGE)
+        return Limits()
+    if elf_path is None:
+        return load(path)
+    from tautochrone.translate.program import read_program
+
+    program, layout = read_program(elf_path), sizes.layout_of(readers, layout)
+    for reader in readers:
+        stated = abi.of_header(reader.header)
+        is_same = program.abi == stated if stated else abi.has_words_of(program.abi, layout)
+        if not is_same:
+            raise TauError(
+                f"{elf_path} is for {program.abi}, but {reader.path.name} has sizes of"
+                f" {stated or f'the layout {layout}'}",
+                "name the program that was recorded with --elf",
+                EXIT_USAGE,
+            )
+    return load(path, program.types.size_of)
 
 
 def _with_bounds(plan: Plan, build: Build) -> Plan:
