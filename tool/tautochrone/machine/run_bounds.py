@@ -12,7 +12,7 @@ VERBS = ("malloc", "free")
 # What no bound includes: misuse, refusals and spills, a handler's calls, and waiting.
 LEFT_OUT = {
     *("tlsf_refuse", "tlsf_misused", "tlsf_unmerged", "budget_refuse", "budget_misused"),
-    *("tau_report_stop", "refuse_foreign", "empty_large", "tau_heap_spill"),
+    *("tau_report_stop", "refuse_foreign", "empty_large", "tau_heap_spill", "pools_exceed"),
     *("tau_high_water_large_bucket", "spill", "tlb_color_foreign"),
     *("tau_nested_calls_admit", "tau_nested_calls_allocate", "tau_nested_calls_free"),
     *("tau_lock_wait", "tau_lock_wake"),
