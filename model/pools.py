@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from model.tlsf import round_up
 
+ALIGNMENT_MAX = 4096
+
 
 @dataclass
 class Band:
@@ -44,12 +46,14 @@ class Pools:
         word_bits: int = 32,
         alignment: int = 0,
     ) -> None:
-        """Lay out the pools. Raises ValueError if the bands are invalid."""
+        """Lay out the pools. Raises ValueError if the bands or the alignment are invalid."""
         self.unit = word_bits // 8 * 2
         self.bands = [Band(round_up(size, self.unit), count) for size, count in bands]
         sizes = [band.block_bytes for band in self.bands]
         if sorted(set(sizes)) != sizes or any(not each.count for each in self.bands) or 0 in sizes:
             raise ValueError("PLAN_INVALID")
+        if alignment & (alignment - 1) or alignment > ALIGNMENT_MAX:
+            raise ValueError("BAD_ARGUMENT")
         self.above_bands_count = 0
         alignment = max(alignment, self.unit)
         position = control_bytes

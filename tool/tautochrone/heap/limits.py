@@ -16,6 +16,7 @@ import numpy as np
 from tautochrone.errors import TauError
 from tautochrone.facts import limits_format
 from tautochrone.files import toml_file
+from tautochrone.heap.objects import ASKED_BYTES_MAX, Objects
 from tautochrone.trace.file import TraceReader
 
 NEXT_STEP = 'write [[limit]] tables with size_bytes or site, and count, as in "tau plan --help"'
@@ -57,7 +58,7 @@ def load(path: Path) -> Limits:
         size, site = row.get("size_bytes"), row.get("site")
         if (size is None) == (site is None):
             raise reader.fail(f"{place} needs size_bytes or site, and not both", place=place)
-        limits.append(Limit(row.get("name") or f"limit-{index + 1}", size, site, row["count"]))
+        limits.append(Limit(row.get("name") or place, size, site, row["count"]))
         for other in limits[:-1]:
             if other.name == limits[-1].name:
                 raise reader.fail(f"{place}: the name {other.name} is there twice", place=place)
@@ -92,29 +93,46 @@ def site_names(reader: TraceReader) -> list[str]:
 
 
 class Matched:
-    """Which limit each object of the recordings falls under, gathered while they are read."""
+    """Which limit each object of the recordings falls under, gathered while they are read.
+
+    An object falls under the limit of its call site, else under the limit of the size that was
+    asked for. `keys` has each limit's sizes as bands count them, `alignments` the largest alignment
+    of each of these sizes.
+    """
 
     def __init__(self, limits: Limits, granule_bytes: int) -> None:
         self.limits = limits
-        self.keys: list[set[int]] = [set() for _ in limits.limits]  # sizes of each limit's objects
+        self.granule_bytes = granule_bytes
+        self.keys: list[set[int]] = [set() for _ in limits.limits]
+        self.alignments: dict[int, int] = {}
         for limit, keys in zip(limits.limits, self.keys, strict=True):
             if limit.size_bytes is not None:
-                keys.add(-(-limit.size_bytes // granule_bytes) * granule_bytes)
+                keys.add(self._rounded(limit.size_bytes))
+                self.alignments[self._rounded(limit.size_bytes)] = granule_bytes
 
-    def excluded(self, reader: TraceReader, site: np.ndarray, size: np.ndarray) -> np.ndarray:
+    def _rounded(self, size_bytes: int) -> int:
+        return -(-size_bytes // self.granule_bytes) * self.granule_bytes
+
+    def excluded(self, reader: TraceReader, objects: Objects) -> np.ndarray:
         """Whether each object is limited, so that its recorded number does not count."""
-        found = np.zeros(len(size), bool)
-        if not self.limits.limits:
-            return found
-        names = site_names(reader)
-        for limit, keys in zip(self.limits.limits, self.keys, strict=True):
-            if limit.site is None:
-                mine = np.isin(size, list(keys))
+        found = np.zeros(len(objects.number), bool)
+        names = site_names(reader) if self.limits.limits else []
+        asked = np.minimum(objects.asked_bytes, ASKED_BYTES_MAX).astype(np.int64)
+        rounded = -(-np.maximum(asked, 1) // self.granule_bytes) * self.granule_bytes
+        pairs = list(zip(self.limits.limits, self.keys, strict=True))
+        for limit, keys in sorted(pairs, key=lambda pair: pair[0].site is None):
+            if limit.size_bytes is not None:
+                mine = rounded == self._rounded(limit.size_bytes)
             else:
                 numbers = [index + 1 for index, name in enumerate(names) if name == limit.site]
-                mine = np.isin(site, numbers) & ~found
-                keys.update(np.unique(size[mine]).tolist())
+                mine = np.isin(objects.site, numbers)
+            mine &= objects.makes & ~found
             found |= mine
+            for alignment in np.unique(objects.alignment_bytes[mine]).tolist():
+                new = mine & (objects.alignment_bytes == alignment)
+                for key in np.unique(objects.size_bytes[new]).tolist():
+                    keys.add(key)
+                    self.alignments[key] = max(alignment, self.alignments.get(key, 0))
         return found
 
     def refuse_unseen(self) -> None:

@@ -154,7 +154,8 @@ def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
 
 def _evidence(made: Guaranteed) -> list[str]:
     """What the recordings say about other runs."""
-    margin = f"limits are {made.plan.margin * 100:g} % above the recorded ones"
+    which = "limits that are not stated" if made.limits.limits else "limits"
+    margin = f"{which} are {made.plan.margin * 100:g} % above the recorded ones"
     if not made.excesses:
         which = "the default" if made.plan.margin_source == "default" else "as given"
         return [f"{margin} ({which}): one recording says nothing about other runs"]
@@ -185,7 +186,7 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
         f"arena            {plan.heap_bytes:>14,} bytes, for {bands} of {made.sizes_count:,} sizes"
     )
     print(
-        f"  at the recorded limits {made.measured_heap_bytes:>8,} bytes,"
+        f"  without the margin {made.measured_heap_bytes:>12,} bytes,"
         f" {made.measured_heap_bytes / made.peak_live_bytes:.3f} times the peak; other bands could"
         f" save at most {output.percent(plan.optimal_within)}"
     )
@@ -194,10 +195,11 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
     )
     print(
         f"any allocator    {others.any_order_bytes:>14,} bytes at least, to hold every order of"
-        " calls with this peak and these sizes (Robson 1971)"
+        " calls with this peak and any sizes between the smallest and the largest (Robson 1971)"
     )
     print(
-        f"half-fit         {others.half_fit_bytes:>14,} bytes, by its published bound for the same"
+        f"half-fit         {others.half_fit_bytes:>14,} bytes for the same, without metadata, by"
+        " o1heap's README"
     )
     shown = made.rows[:ROWS_MAX]
     states = f" {'stated':>10}" if made.limits.limits else ""
@@ -211,6 +213,13 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
         for line in section_named(name).told(value):
             print(line)
     print("No call fails while no band holds more objects than its limit, in any order.")
+    if below := [row for row in made.rows if row.count < row.recorded]:
+        first = below[0]
+        print(
+            f"{output.count(len(below), 'limit')} below what was recorded, so the recordings exceed"
+            f" the plan: of up to {first.size_bytes:,} bytes {first.count:,} are stated, and"
+            f" {first.recorded:,} were alive at once"
+        )
     for line in _evidence(made):
         print(line)
     remark = sizes.remark(plan)
