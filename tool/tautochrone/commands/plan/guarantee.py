@@ -120,7 +120,7 @@ def _with_bounds(plan: Plan, build: Build) -> Plan:
         build=build,
         note=output.note,
     )
-    found = bounds.make(basis) if plan.layout == "32" else None
+    found = bounds.make(basis)
     return plan if found is None else replace(plan, sections={**plan.sections, bounds.NAME: found})
 
 
