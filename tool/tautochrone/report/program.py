@@ -48,6 +48,7 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
     layout = plan.layout if plan else "32"
     granule = ALIGNMENT_BYTES[layout]
     entries = plan.classes if plan else ()
+    is_banded = plan is not None and plan.system == "pools"
     planned = [(bucket_bytes(entry.size_bytes, layout), entry.count) for entry in entries]
     trace, totals, header = reader.path, reader.totals, reader.header
     curves = curves_of(
@@ -57,6 +58,7 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
         slots_count_max=totals.slots_count_max,
         class_sizes=[size for size, _ in planned],
         granule_bytes=granule,
+        is_banded=is_banded,
     )
     panels = [heap_figures.live_bytes(curves)]
     plain = heaps(replays.entries)
@@ -69,8 +71,9 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
         counted = cost_figures.instructions(replays.entries, isa)
         panels += [counted] if counted else []
     if planned:
-        panels.append(heap_figures.pools(curves, planned))
-    panels.append(heap_figures.sizes(reader.sizes(), {size for size, _ in planned}, granule))
+        panels.append(heap_figures.pools(curves, planned, is_banded))
+    pool_sizes = {size for size, _ in planned}
+    panels.append(heap_figures.sizes(reader.sizes(), pool_sizes, granule, is_banded))
     sentences = _said(curves.peak_bytes, replays.entries, plan, trace.name)
     remarks = [f"{trace}: {sentence}" for sentence in reader.ending.sentences]
     remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan, header)]
