@@ -84,6 +84,13 @@ class Margin(click.ParamType):
     " (default: none).",
 )
 @click.option(
+    "--elf",
+    "elf_path",
+    type=PATH,
+    help="With --limits: recorded program, compiled with -g, that has the types of the limits"
+    " (default: none).",
+)
+@click.option(
     "--classes-max",
     type=click.IntRange(0, CLASSES_MAX),
     default=CLASSES_MAX,
@@ -151,6 +158,7 @@ def command(
     plan_path: Path | None,
     is_guaranteed: bool,
     limits_path: Path | None,
+    elf_path: Path | None,
     build_path: Path | None,
     header_path: Path | None,
     force: bool,
@@ -194,7 +202,7 @@ def command(
         from tautochrone.commands.plan import guarantee
 
         planned = guarantee.made_and_saved(
-            traces, wanted, build, limits_path, plan_path, header_path, force
+            traces, wanted, build, (limits_path, elf_path), plan_path, header_path, force
         )
         if not any(map(output_file.is_stdout, outputs)):
             output.emit(
@@ -204,8 +212,7 @@ def command(
                 lambda: guarantee.show(planned, plan_path, header_path),
             )
         return _ended(traces, planned.endings, planned.plan, limit_bytes)
-    if limits_path is not None:
-        raise TauError("--limits needs --guarantee", "add --guarantee", EXIT_USAGE)
+    _refuse_limits(limits_path, elf_path)
     how = Wanted(**wanted, build=build)
     made = _made_and_saved(traces, how, plan_path, header_path, force)
     if not any(map(output_file.is_stdout, outputs)):
@@ -216,6 +223,13 @@ def command(
             lambda: printing.show(made, traces, plan_path, header_path),
         )
     return _ended(traces, made.endings, made.plan, limit_bytes)
+
+
+def _refuse_limits(limits_path: Path | None, elf_path: Path | None) -> None:
+    """Raise TauError for options of a guarantee without one."""
+    for option, path in {"--limits": limits_path, "--elf": elf_path}.items():
+        if path is not None:
+            raise TauError(f"{option} needs --guarantee", "add --guarantee", EXIT_USAGE)
 
 
 def _ended(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from tautochrone import unseen
+from tautochrone.commands.plan.printing import plan_document
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.heap.guarantee import Guaranteed, make_guarantee
@@ -18,7 +20,8 @@ from tautochrone.heap.pools import AUTO
 from tautochrone.plan.file import CLASSES_MAX, Plan, save_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.sections import Basis, section_named
-from tautochrone.trace.file import open_trace
+from tautochrone.trace import abi
+from tautochrone.trace.file import TraceReader, open_trace
 
 ROWS_MAX = 12
 
@@ -43,16 +46,20 @@ def made_and_saved(
     traces: tuple[Path, ...],
     wanted: dict[str, Any],
     build: Build,
-    limits_path: Path | None,
+    limits_paths: tuple[Path | None, Path | None],
     plan_path: Path | None,
     header_path: Path | None,
     force: bool,
 ) -> Guaranteed:
-    """Make the plan, and write its file and its header."""
+    """Make the plan, and write its file and its header.
+
+    `limits_paths` are the file of limits, and the program with its types.
+    """
     _refuse_others(wanted)
     margin = wanted["margin"]
     readers = [open_trace(trace) for trace in traces]
-    limits = load(limits_path) if limits_path is not None else Limits()
+    limits_path, elf_path = limits_paths
+    limits = _limits_of(limits_path, elf_path, readers, wanted["layout"])
     made = make_guarantee(
         readers,
         margin,
@@ -74,6 +81,32 @@ def made_and_saved(
     if header_path is not None:
         save_header(made.plan, header_path, made_by, force)
     return made
+
+
+def _limits_of(
+    path: Path | None, elf_path: Path | None, readers: Sequence[TraceReader], layout: str | None
+) -> Limits:
+    """The limits of a file. Raises TauError if the program has not the sizes of the recordings."""
+    if path is None:
+        if elf_path is not None:
+            raise TauError("--elf needs --limits", "add --limits, or leave out --elf", EXIT_USAGE)
+        return Limits()
+    if elf_path is None:
+        return load(path)
+    from tautochrone.translate.program import read_program
+
+    program, layout = read_program(elf_path), sizes.layout_of(readers, layout)
+    for reader in readers:
+        stated = abi.of_header(reader.header)
+        is_same = program.abi == stated if stated else abi.has_words_of(program.abi, layout)
+        if not is_same:
+            raise TauError(
+                f"{elf_path} is for {program.abi}, but {reader.path.name} has sizes of"
+                f" {stated or f'the layout {layout}'}",
+                "name the program that was recorded with --elf",
+                EXIT_USAGE,
+            )
+    return load(path, program.types.size_of)
 
 
 def _with_bounds(plan: Plan, build: Build) -> Plan:
@@ -128,28 +161,9 @@ def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
         "margin_source": plan.margin_source,
         "left_out": [each._asdict() for each in made.excesses],
         "others": asdict(made.others),
-        "alignment_bytes": plan.alignment_bytes,
-        "layout": plan.layout,
-        "sizes": plan.sizes,
         "search_seconds": round(made.seconds, 3),
-        "traces": [
-            {
-                "name": trace.name,
-                "sha256": trace.sha256,
-                "events": trace.events,
-                "peak_live_bytes": trace.peak_live_bytes,
-                "ending": ending.document(),
-            }
-            for trace, ending in zip(plan.traces, made.endings, strict=True)
-        ],
     }
-    for name, value in plan.sections.items():
-        result |= section_named(name).document(value)
-    result[unseen.KEY] = list(unseen.GUARANTEE)
-    if limit_bytes is not None:
-        result["limit_bytes"] = limit_bytes
-        result["within_limit"] = plan.heap_bytes <= limit_bytes
-    return result
+    return result | plan_document(plan, made.endings, unseen.GUARANTEE, limit_bytes)
 
 
 def _evidence(made: Guaranteed) -> list[str]:
