@@ -312,9 +312,10 @@ def _say_limits(report: Report, plan: Plan, name: str, threshold: int) -> None:
             f" the fullest came to {fullest:.0f} %"
         )
     if near:
+        more = found["above_recorded"]
         _say_rows(
-            f"tau: {name}: {output.count(len(near), 'band')} came to {threshold} % of the limit or"
-            f" nearer; {found['above_recorded']} of all bands held more than was recorded",
+            f"tau: {name}: {output.count(len(near), 'band')} reached {threshold} % of the limit;"
+            f" {output.count(more, 'band') if more else 'none'} held more than was recorded",
             "plan with a larger --margin, or raise a limit with --limits",
             near,
         )
