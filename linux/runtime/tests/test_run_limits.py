@@ -51,6 +51,7 @@ def test_no_call_fails_within_the_limits(limited: RunProgram, count: int, thread
         "above_bands": 0,
         "threshold_percent": 80,
         "near_limit": 1,
+        "above_recorded": 0,
     }
     assert "no limit of 2 bands was exceeded; the fullest came to 100 %" in done.stderr
 
@@ -127,6 +128,9 @@ def test_recorded_planned_run_and_checked(
     assert (done.status, done.document["guarantee"]["within_limits"]) == (0, True), done.stderr
     assert tau("record", "-o", "many.tau", "--", program, 30, SIZE, 2, 1).returncode == 0
     checked = tau("check", "few.toml", "many.tau")
+    done = run(program, 22, SIZE, 2, 1, options=options)
+    assert done.document["guarantee"]["above_recorded"] == 1
+    assert "; 1 band held more than was recorded" in done.stderr
     done = run(program, 30, SIZE, 2, 1, options=options)
     assert "60 objects of up to 40,000 bytes at once, the limit is 46;" in checked.stdout
     assert (checked.returncode, done.status) == (3, 0)
