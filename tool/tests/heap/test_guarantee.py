@@ -166,6 +166,22 @@ def test_a_limit_that_no_memory_holds(tmp_path: Path) -> None:
         make_guarantee([trace], 9.0, "32")
 
 
+@pytest.mark.parametrize(
+    ("largest", "expected"),
+    [
+        (64, (136, 96 + 96 * 3 // 2 - 7 * 8, 2 * 96 * (1 + 3))),
+        (72, (144, 104 + 104 * 3 // 2 - 7 * 8, 2 * 104 * (1 + 4))),  # n rounded down, and up
+        (8, (40, 40, 2 * 40)),  # a pool of one size
+    ],
+)
+def test_what_others_need(largest: int, expected: tuple[int, int, int], tmp_path: Path) -> None:
+    """Robson's bound and half-fit's, by hand, in a recording whose sizes are not live together."""
+    events: list[Event] = [(MALLOC, slot, 8, 0) for slot in range(4)] + [(MALLOC, 4, largest, 0)]
+    events += [(FREE, 4, 0, 0), (MALLOC, 5, 40, 0)] if largest > 40 else []
+    others = make_guarantee([write_events(tmp_path / "a.tau", events)], 0.0, "32").others
+    assert (others.static_bytes, others.any_order_bytes, others.half_fit_bytes) == expected
+
+
 def test_excess_counts_what_no_band_holds(tmp_path: Path) -> None:
     """Below, between and above the bands of another recording."""
     write_events(tmp_path / "a.tau", [(MALLOC, slot, 8 * slot + 1, 0) for slot in range(6)])
