@@ -277,6 +277,26 @@ TEST_CASE(blocks_have_the_alignment_of_their_size) {
     }
 }
 
+TEST_CASE(the_self_test_sees_damage) {
+    struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 0);
+    const struct budget_fields *const fields = budget_fields_of(&heap->blocks);
+    const uint8_t *const classes = &heap->blocks.owner[fields->order];
+    for (size_t i = 0; i + 1 < PLAN_COUNT; i++) {
+        struct budget_class *const class = budget_class_at(&heap->blocks, classes[i]);
+        class->used_count = class->fresh_count + 1;
+        EXPECT(!tau_pools_invariants_hold(heap));
+        class->used_count = class->fresh_count;
+        const size_t step =
+            budget_step_of((tau_word)pools_units_of(class->bucket_bytes), fields->size_level);
+        uint8_t *const entry = &heap->blocks.owner[fields->sizes + step];
+        const uint8_t before = *entry;
+        *entry = classes[PLAN_COUNT - 1];
+        EXPECT(!tau_pools_invariants_hold(heap));
+        *entry = before;
+        EXPECT(tau_pools_invariants_hold(heap));
+    }
+}
+
 // ---- Making a heap -----------------------------------------------------------------------------
 
 TEST_CASE(bad_bands_are_refused) {
@@ -294,6 +314,11 @@ TEST_CASE(bad_bands_are_refused) {
         {{{(1u << 30) + 1, 1}}, 1, 0, TAU_PLAN_INVALID},
         // Two borders in one step of 1/256.
         {{{(1u << 20) + UNIT, 1}, {(1u << 20) + 2 * UNIT, 1}, {(1u << 20) + 3 * UNIT, 1}},
+         3,
+         0,
+         TAU_PLAN_INVALID},
+        // In one step of 1/256, but not of 1/512.
+        {{{((1u << 17) + 100) * UNIT, 1}, {((1u << 17) + 356) * UNIT, 1}, {1u << 24, 1}},
          3,
          0,
          TAU_PLAN_INVALID},

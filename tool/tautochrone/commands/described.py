@@ -1,8 +1,11 @@
 """Files that describe tasks, a geometry, a system or limits; their `format` says which."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tautochrone.errors import TauError
 from tautochrone.facts import (
@@ -15,6 +18,9 @@ from tautochrone.facts import (
 from tautochrone.files import input_file
 from tautochrone.files.toml_file import FILE_BYTES_MAX
 from tautochrone.trace.checking import Checked, Problem
+
+if TYPE_CHECKING:
+    from tautochrone.heap.limits import Limits
 
 PLAN, TASKS, GEOMETRY, SYSTEM, LIMITS = "plan", "tasks", "geometry", "system", "limits"
 FORMAT = re.compile(rb"""^(?:\xef\xbb\xbf)?[ \t]*format[ \t]*=[ \t]*["']([^"'\n]*)""", re.MULTILINE)
@@ -68,15 +74,17 @@ def _check_system(path: Path) -> object:
     return read_description(path)
 
 
-def _check_limits(path: Path) -> object:
+def read_limits(path: Path) -> Limits:
+    """Limits as they are without a program: each type has an unknown size, below 0."""
     from tautochrone.heap.limits import load
 
-    return load(path)
+    unknown: dict[str, int] = {}
+    return load(path, lambda name: -1 - unknown.setdefault(name, len(unknown)))
 
 
 CHECKS: dict[str, Callable[[Path], object]] = {
     TASKS: _check_tasks,
     GEOMETRY: _check_geometry,
     SYSTEM: _check_system,
-    LIMITS: _check_limits,
+    LIMITS: read_limits,
 }

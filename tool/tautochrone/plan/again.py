@@ -13,7 +13,7 @@ from tautochrone.files import output_file
 from tautochrone.plan.file import Plan, comment
 
 START = "tau plan"
-FILES = ("--limits", "--build", "--header")  # options of `tau plan` that name a file
+FILES = ("--limits", "--elf", "--build", "--header")  # options of `tau plan` that name a file
 
 
 def made_by(names: Sequence[str], options: Sequence[str], files: Mapping[str, Path | None]) -> str:

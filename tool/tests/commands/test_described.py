@@ -187,3 +187,9 @@ def test_limits_are_told(tmp_path: Path) -> None:
     assert "exclusive    messages, log: " in text and f"--guarantee --limits {path}" in text
     assert [each["count"] for each in document["limits"]] == [32, 2, 1]
     assert document["exclusive"] == [["messages", "log"]]
+    of_types = "".join(f'[[limit]]\ntype_name = "{name}"\ncount = 3\n' for name in ("a", "b"))
+    path = written(tmp_path, "\n".join(LIMITS.splitlines()[:2]) + "\n" + of_types)
+    text, document = info_of(path)
+    assert "at most 3 of type b\n" in text and f"--limits {path} --elf PROGRAM" in text
+    assert [each["size_bytes"] for each in document["limits"]] == [None, None]
+    assert run(check.command, path).return_value == 0

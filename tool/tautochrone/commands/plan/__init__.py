@@ -56,7 +56,32 @@ class Margin(click.ParamType):
         return float(margin)
 
 
-@click.command()
+class HeapLimit(SizeBytes):
+    """A number of bytes. A file is refused with the option that takes one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes."""
+        if Path(str(value)).suffix == ".toml":
+            self.fail(f"{value!r} is not a number of bytes; a file goes to --limits", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+# The end of the help.
+LIMITS_HELP = """
+With --guarantee, no call fails while every band of sizes stays within its limit. Limits are
+recorded numbers with the margin. Those of a file of --limits win over them, and add to what other
+sizes of their band need:
+
+\b
+format = "tautochrone limits"
+version = 1
+[[limit]]
+size_bytes = 96
+count = 32
+"""
+
+
+@click.command(epilog=LIMITS_HELP)
 @click.argument("traces", type=PATH, nargs=-1, required=True)
 @click.option(
     "-o",
@@ -84,6 +109,13 @@ class Margin(click.ParamType):
     "limits_path",
     type=PATH,
     help="With --guarantee: TOML file with limits of your own, which win over recorded ones"
+    " (default: none).",
+)
+@click.option(
+    "--elf",
+    "elf_path",
+    type=PATH,
+    help="With --limits: recorded program, compiled with -g, that has the types of the limits"
     " (default: none).",
 )
 @click.option(
@@ -144,7 +176,7 @@ class Margin(click.ParamType):
 @click.option(
     "--limit",
     "limit_bytes",
-    type=SizeBytes(),
+    type=HeapLimit(),
     help="Largest heap in bytes; exit with 3 if the plan needs more (default: no limit).",
 )
 @SKIP_MISUSE
@@ -153,7 +185,7 @@ class Margin(click.ParamType):
     "is_input_fixed",
     is_flag=True,
     help="Judge plans by these recordings alone, as the program has no other inputs (default: also"
-    " judge them by shorter runs).",
+    " judge them by shorter runs). Not with --guarantee, whose limits are for other inputs.",
 )
 @JSON
 def command(
@@ -161,6 +193,7 @@ def command(
     plan_path: Path | None,
     is_guaranteed: bool,
     limits_path: Path | None,
+    elf_path: Path | None,
     is_compared: bool,
     build_path: Path | None,
     header_path: Path | None,
@@ -176,6 +209,8 @@ def command(
     tau plan program.tau -o plan.toml
     tau plan small.tau large.tau --margin 10% -o plan.toml --header plan.h
     tau plan program.tau --limit 65536 --json
+    tau plan runs --guarantee -o plan.toml --header plan.h
+    tau plan runs --guarantee --limits limits.toml -o plan.toml
 
     The planner `replayed` chooses by replay; on these recordings its plan never needs more than
     plain TLSF. The planners `greedy`, `exact` and `exhaustive` maximize the paper's formula for
@@ -200,7 +235,8 @@ def command(
     from tautochrone.commands.plan import guarantee, printing
     from tautochrone.heap.plan import Wanted
 
-    files = {"--limits": limits_path, "--build": build_path, "--header": header_path}
+    files = {"--limits": limits_path, "--elf": elf_path, "--build": build_path}
+    files["--header"] = header_path
     how = Wanted(**wanted, build=load(build_path) if build_path else Build())
     is_shown = not any(map(output_file.is_stdout, outputs))
     if is_guaranteed:
@@ -212,9 +248,7 @@ def command(
             show = functools.partial(guarantee.show, planned, order)
             output.emit(as_json, "plan", result, lambda: show(traces, plan_path, header_path))
         return _ended(traces, planned.endings, planned.plan, limit_bytes)
-    for option, is_given in {"--limits": limits_path, "--compare": is_compared}.items():
-        if is_given:
-            raise TauError(f"{option} needs --guarantee", "add --guarantee", EXIT_USAGE)
+    _refuse_alone({"--limits": limits_path, "--elf": elf_path, "--compare": is_compared})
     made = _made_and_saved(traces, how, files, plan_path, force)
     if is_shown:
         output.emit(
@@ -224,6 +258,13 @@ def command(
             lambda: printing.show(made, traces, plan_path, header_path),
         )
     return _ended(traces, made.endings, made.plan, limit_bytes)
+
+
+def _refuse_alone(options: dict[str, Path | bool | None]) -> None:
+    """Raise TauError for options of a guarantee without one."""
+    for option, is_given in options.items():
+        if is_given:
+            raise TauError(f"{option} needs --guarantee", "add --guarantee", EXIT_USAGE)
 
 
 def _ended(

@@ -22,7 +22,8 @@ from tautochrone.plan.contract import sentence
 from tautochrone.plan.file import CLASSES_MAX, Plan, save_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.sections import Basis, section_named
-from tautochrone.trace.file import open_trace
+from tautochrone.trace import abi
+from tautochrone.trace.file import TraceReader, open_trace
 
 if TYPE_CHECKING:
     from tautochrone.heap.plan import Wanted
@@ -60,9 +61,9 @@ def made_and_saved(
 ) -> Guaranteed:
     """Make the plan, and write its file and its header."""
     _refuse_others(wanted)
-    limits_path, header_path = files["--limits"], files["--header"]
+    header_path = files["--header"]
     readers = [open_trace(trace) for trace in traces]
-    limits = load(limits_path) if limits_path is not None else Limits()
+    limits = _limits_of(files["--limits"], files["--elf"], readers, wanted.layout)
     made = make_guarantee(
         readers,
         wanted.margin,
@@ -83,6 +84,32 @@ def made_and_saved(
     return made
 
 
+def _limits_of(
+    path: Path | None, elf_path: Path | None, readers: Sequence[TraceReader], layout: str | None
+) -> Limits:
+    """The limits of a file. Raises TauError if the program has not the sizes of the recordings."""
+    if path is None:
+        if elf_path is not None:
+            raise TauError("--elf needs --limits", "add --limits, or leave out --elf", EXIT_USAGE)
+        return Limits()
+    if elf_path is None:
+        return load(path)
+    from tautochrone.translate.program import read_program
+
+    program, layout = read_program(elf_path), sizes.layout_of(readers, layout)
+    for reader in readers:
+        stated = abi.of_header(reader.header)
+        is_same = program.abi == stated if stated else abi.has_words_of(program.abi, layout)
+        if not is_same:
+            raise TauError(
+                f"{elf_path} is for {program.abi}, but {reader.path.name} has sizes of"
+                f" {stated or f'the layout {layout}'}",
+                "name the program that was recorded with --elf",
+                EXIT_USAGE,
+            )
+    return load(path, program.types.size_of)
+
+
 def _with_bounds(plan: Plan, build: Build) -> Plan:
     """The plan with the bounds of its calls, on each target whose compiler is installed."""
     basis = Basis(
@@ -94,7 +121,7 @@ def _with_bounds(plan: Plan, build: Build) -> Plan:
         build=build,
         note=output.note,
     )
-    found = bounds.make(basis) if plan.layout == "32" else None
+    found = bounds.make(basis)
     return plan if found is None else replace(plan, sections={**plan.sections, bounds.NAME: found})
 
 
@@ -135,29 +162,10 @@ def result_of(made: Guaranteed, order: RecordedOrder, limit_bytes: int | None) -
         "margin_source": plan.margin_source,
         "left_out": [each._asdict() for each in made.excesses],
         "others": asdict(made.others) | order._asdict(),
-        "alignment_bytes": plan.alignment_bytes,
-        "layout": plan.layout,
-        "sizes": plan.sizes,
         "search_seconds": round(made.seconds, 3),
         "costs": [cost._asdict() for cost in _costs(plan)],
-        "traces": [
-            {
-                "name": trace.name,
-                "sha256": trace.sha256,
-                "events": trace.events,
-                "peak_live_bytes": trace.peak_live_bytes,
-                "ending": ending.document(),
-            }
-            for trace, ending in zip(plan.traces, made.endings, strict=True)
-        ],
     }
-    for name, value in plan.sections.items():
-        result |= section_named(name).document(value)
-    result[unseen.KEY] = list(unseen.GUARANTEE)
-    if limit_bytes is not None:
-        result["limit_bytes"] = limit_bytes
-        result["within_limit"] = plan.heap_bytes <= limit_bytes
-    return result
+    return result | printing.plan_document(plan, made.endings, unseen.GUARANTEE, limit_bytes)
 
 
 def _evidence(made: Guaranteed) -> list[str]:
