@@ -44,10 +44,14 @@ counts the instructions of one call. Payload bytes are not counted: a copy or a 
 
 ## Heaps at -O2
 
-The bounds of malloc, free and aligned_alloc are reached: `core/tests/heap/worst_case.py` builds the
-states in which these calls take exactly their bound. No bound of a realloc is known to be reached.
-`tau_budget_realloc` tries the shared region, then a bucket, so its longest path contains TLSF's
-realloc, malloc and free. The bounds of pools are those of an arena without a heap behind them.
+TLSF and the budgeted heap reach their bounds of malloc, free and aligned_alloc:
+`core/tests/heap/worst_case.py` builds the states in which these calls take exactly their bound. No
+bound of their realloc is known to be reached. `tau_budget_realloc` tries the shared region, then a
+bucket, so its longest path contains TLSF's realloc, malloc and free.
+
+The bounds of pools are those of an arena without a heap behind it. Pools have no rare states: a
+random recording reaches the bounds of malloc, free and aligned_alloc, and on Cortex-M4 the bound of
+realloc (`tool/tests/heap/test_guarantee_steps.py`).
 
 {0}
 

@@ -529,6 +529,7 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
                    .realloc = image->realloc != 0 ? system_realloc : NULL,
                    .free = system_free,
                    .alignment = (size_t)image->alignment,
+                   .realloc_forgets_alignment = settings->realloc_forgets_alignment != 0,
                    .goes_on = settings->goes_on != 0},
         .code = {.is_arm = image->isa == TAU_EMULATOR_M4},
         .is_ours = settings->way == TAU_EMULATOR_OURS || image->isa == TAU_EMULATOR_RV32_ZBB,

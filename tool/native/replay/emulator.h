@@ -121,6 +121,7 @@ struct tau_emulator_settings {
     uint64_t instructions_max;  // of the whole run
     uint64_t way;               // enum tau_emulator_way
     uint64_t goes_on;           // after a request that is refused, as a program does that copes
+    uint64_t realloc_forgets_alignment;  // as tau_replay_system
 };
 
 // Runs REPLAY on IMAGE. Without goes_on it stops at the first request that is refused; with it,

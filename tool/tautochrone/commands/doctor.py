@@ -217,6 +217,7 @@ def examine(build: bool = False) -> list[Finding]:
         lambda: systems(build),
         lambda: composable(build),
         cold_code,
+        lambda: program(("qemu-system-arm",), "firmware without a board", "qemu-system-arm"),
         lambda: program(
             ("chromium", "chromium-browser", "google-chrome"), "report --picture", "chromium"
         ),

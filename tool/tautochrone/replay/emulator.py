@@ -245,6 +245,7 @@ def count_calls(
     stepped: bool = False,
     ours: bool = False,
     goes_on: bool = False,
+    forgets_alignment: bool = False,
     program: Program | None = None,
 ) -> Counts:
     """Replay a trace on an image and count the instructions of each call.
@@ -253,7 +254,8 @@ def count_calls(
     trace completes). It stops after `instructions_max`, with `is_truncated`. `stepped` counts
     instruction by instruction, to check the count by blocks. `ours` runs RV32 code on the processor
     of rv32.h instead of unicorn; code with Zbb always runs there. With `goes_on`, requests that are
-    refused are counted, and replay goes on. With `program`, its functions are called instead of the
+    refused are counted, and replay goes on. With `forgets_alignment`, a resized object may have the
+    least alignment (core/pools.h). With `program`, its functions are called instead of the
     image's, which is then stub_image. Raises TauError if the allocator fails.
     """
     trace = open_trace.open_trace_for_replay(trace_path)
@@ -267,6 +269,7 @@ def count_calls(
         instructions_max=instructions_max,
         way=WAYS.index("ours" if ours else "instructions" if stepped else "blocks"),
         goes_on=goes_on,
+        realloc_forgets_alignment=forgets_alignment,
     )
     least = max(2 * int(trace.facts.peak_live_bytes), HEAP_BYTES_MIN)
     tries = [heap_bytes] if heap_bytes else [least << i for i in range(HEAP_TRIES)]
@@ -342,7 +345,10 @@ def count(
 
     alignment = plan.alignment_bytes if system == "pools" else ALIGNMENT_32_BYTES
     image = core_image(system, isa, build, block_alignment=alignment)
-    counts = count_calls(image, trace_path, heap_bytes, plan, skip_misuse)
+    forgets = system == "pools"
+    counts = count_calls(
+        image, trace_path, heap_bytes, plan, skip_misuse, forgets_alignment=forgets
+    )
     for verb in FUNCTIONS:
         if verb in counts:
             aligns = verb != "realloc" or "aligned_alloc" in counts
@@ -357,6 +363,7 @@ def count(
     finer |= {f"{verb}_hit": (verb, SHARED_FUNCTIONS) for verb in ("malloc", "free")}
     for category, (verb, without) in finer.items():
         if category in counts:
-            bound = bound_of_image(image, verb, without)
+            unused = UNUSED_FUNCTIONS.get(system, ())
+            bound = bound_of_image(image, verb, (*without, *unused))
             counts[category] = replace(counts[category], bound=bound)
     return counts

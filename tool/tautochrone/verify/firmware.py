@@ -63,6 +63,7 @@ class Firmware:
         counts = count_calls(
             *(self.stub, trace, self.plan.heap_bytes, None, skip_misuse),
             goes_on=True,
+            forgets_alignment=self.plan.system == "pools",
             program=self.program,
         )
         if counts.init_bytes != self.plan.heap_bytes:

@@ -88,7 +88,8 @@ def verify(plan: Plan, trace: OpenTrace, target: str, skip_misuse: bool = False)
     from tautochrone.replay.emulator import count_calls
 
     image = image_of(plan, target)
-    counts = count_calls(image, trace, plan.heap_bytes, None, skip_misuse, goes_on=True)
+    how = {"goes_on": True, "forgets_alignment": plan.system == "pools"}
+    counts = count_calls(image, trace, plan.heap_bytes, None, skip_misuse, **how)
     compiler = dict(compiler_versions((target,)))[target]
     bounds = bounds_of(plan, target)
     return done_of(plan, trace, target, "", image.elf, compiler, counts, bounds)

@@ -11,9 +11,21 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.heap.guarantee import make_guarantee
+from tautochrone.machine.core_build import Build
 from tautochrone.plan.file import load_plan
+from tautochrone.replay.emulator import count
 from testing.command import tau
-from testing.random_trace import CALLOC, FREE, MALLOC, Event, write_events
+from testing.random_trace import (
+    ALIGNED_ALLOC,
+    CALLOC,
+    FREE,
+    MALLOC,
+    REALLOC,
+    Event,
+    random_trace,
+    write_events,
+)
 
 OBJECTS: list[Event] = [(MALLOC, slot, 24, 0) for slot in range(10)]
 OBJECTS += [(CALLOC, slot, 100, 0) for slot in range(10, 15)]
@@ -98,6 +110,29 @@ def test_bounds_are_those_of_calls_within_the_limits(folder: Path) -> None:
     assert re.search(refused, wrong)
     document = tau("verify", "runs/p.toml", "runs/b.tau", "--json", cwd=folder, expect=3).stdout
     assert json.loads(document)["not_looked_at"][0].startswith("runs with more live objects")
+
+
+def test_a_resized_object_may_lose_its_alignment(folder: Path) -> None:
+    """As pools say; it is no fault of theirs, in replay nor on the machine code."""
+    aligned: list[Event] = [(ALIGNED_ALLOC, 0, 55, 7), (MALLOC, 1, 7, 0), (REALLOC, 0, 7, 0)]
+    write_events(folder / "runs" / "a.tau", aligned)
+    tau(*PLAN, *WRITTEN, cwd=folder, expect=0)
+    assert "verified; written" in tau("verify", "runs/p.toml", cwd=folder, expect=0).stdout
+    words = ["replay", "runs/a.tau", "--plan", "runs/p.toml", "--on", "pools"]
+    tau(*words, "--instructions", "rv32", cwd=folder, expect=0)
+
+
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("isa", ["rv32", "m4"])
+def test_a_random_recording_reaches_the_bounds(isa: str, level: int, tmp_path: Path) -> None:
+    """To the instruction, within the limits; on Cortex-M4 realloc's too."""
+    trace = random_trace(tmp_path / "a.tau", 3)
+    plan = make_guarantee([trace], 0.0, "32").plan
+    counts = count(trace, "pools", isa, plan, plan.heap_bytes, Build(level, "-O2"))
+    for verb in ("malloc", "free", "aligned_alloc", *(["realloc"] if isa == "m4" else [])):
+        assert counts[verb].max == counts[verb].bound, verb
+    for verb in ("calloc", "realloc", "realloc_in_place"):
+        assert counts[verb].max <= counts[verb].bound, verb
 
 
 def _bounds(folder: Path) -> tuple:
