@@ -19,6 +19,12 @@ GUARANTEE = (
     "interrupts and the port's lock",
     "stacks, static data and all memory outside the heap",
 )
+LIMITS = ("other runs than these recordings",)
+VERIFICATION_OF_LIMITS = (
+    "runs with more live objects than a limit, which the heap refuses and counts",
+    "interrupts and the port's lock",
+    "cycles: caches, buses and wait states",
+)
 VERIFICATION = (
     "orders of calls that no recording has",
     "interrupts and the port's lock",

@@ -84,7 +84,7 @@ def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
         if items := unseen.checked(kind):
             print(unseen.told(items))
         if any(problem.place == "bounds" for problem in problems):
-            print("next: make the plan again with `tau plan`, for the installed core and compilers")
+            print(f"next: {_planned_again(file, kind)}")
         if next_step:
             print(f"next: {next_step}")
 
@@ -92,6 +92,16 @@ def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     if ending is not None:
         note_remarks(file, [remark for remark in ending.remarks if not remark.is_problem])
     return EXIT_FAILED if problems else 0
+
+
+def _planned_again(file: Path, kind: str) -> str:
+    """What to do about a plan whose bounds are of another core."""
+    from tautochrone.plan.again import again
+    from tautochrone.plan.file import load_any_plan
+
+    if kind == "plan":
+        return again(file, load_any_plan(file))
+    return "make the plan again, for the installed core and compilers"
 
 
 def check_file(file: Path) -> tuple[str, Checked]:

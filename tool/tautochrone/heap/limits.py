@@ -7,7 +7,7 @@ so many blocks more. Of limits that exclude each other, only the largest counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -19,21 +19,26 @@ from tautochrone.files import toml_file
 from tautochrone.heap.objects import ASKED_BYTES_MAX, Objects
 from tautochrone.trace.file import TraceReader
 
-NEXT_STEP = 'write [[limit]] tables with size_bytes or site, and count, as in "tau plan --help"'
+NEXT_STEP = "write [[limit]] tables with count, and with size_bytes, type_name or site"
 
 
 @dataclass(frozen=True)
 class Limit:
-    """At most `count` objects of `size_bytes`, or from `site`, are alive."""
+    """At most `count` objects of `size_bytes`, or from `site`, are alive.
+
+    If there is a `type_name`, it stood for the size.
+    """
 
     name: str
     size_bytes: int | None
     site: str | None
     count: int
+    type_name: str = ""
 
     def told(self) -> str:
         """The limit in words."""
         what = f"of {self.size_bytes:,} bytes" if self.site is None else f"from {self.site}"
+        what += f" ({self.type_name})" if self.type_name else ""
         return f"at most {self.count:,} {what}"
 
 
@@ -48,17 +53,24 @@ class Limits:
     groups: tuple[tuple[int, ...], ...] = ()
 
 
-def load(path: Path) -> Limits:
-    """Read a file of limits. Raises TauError with the line, for contradictions too."""
+def load(path: Path, size_of: Callable[[str], int] | None = None) -> Limits:
+    """Read a file of limits. `size_of` gives a type's bytes, or raises ValueError with the cause.
+
+    Raises TauError with the line, for contradictions too.
+    """
     _, document, reader = toml_file.read_toml(path, "limits", NEXT_STEP)
     table = reader.table("", document, limits_format.DOCUMENT)
     limits: list[Limit] = []
     for index, row in enumerate(table["limit"]):
         place = f"limit[{index}]"
-        size, site = row.get("size_bytes"), row.get("site")
-        if (size is None) == (site is None):
-            raise reader.fail(f"{place} needs size_bytes or site, and not both", place=place)
-        limits.append(Limit(row.get("name") or place, size, site, row["count"]))
+        size, site, type_name = row.get("size_bytes"), row.get("site"), row.get("type_name", "")
+        if (size, site, type_name or None).count(None) != 2:
+            raise reader.fail(f"{place} needs one of size_bytes, type_name and site", place=place)
+        try:
+            size = (size_of or _needs_program)(type_name) if type_name else size
+        except ValueError as error:
+            raise reader.fail(f"{place}: {error}", place=place) from error
+        limits.append(Limit(row.get("name") or place, size, site, row["count"], type_name))
         for other in limits[:-1]:
             if other.name == limits[-1].name:
                 raise reader.fail(f"{place}: the name {other.name} is there twice", place=place)
@@ -85,6 +97,10 @@ def _groups(
         groups.append(tuple(places[name] for name in row["limits"]))
     groups += [(place,) for name, place in places.items() if name not in taken]
     return tuple(filter(None, groups))
+
+
+def _needs_program(name: str) -> int:
+    raise ValueError(f"name with --elf the program that has the type {name}")
 
 
 def site_names(reader: TraceReader) -> list[str]:

@@ -166,6 +166,22 @@ def test_a_limit_that_no_memory_holds(tmp_path: Path) -> None:
         make_guarantee([trace], 9.0, "32")
 
 
+@pytest.mark.parametrize(
+    ("largest", "expected"),
+    [
+        (64, (136, 96 + 96 * 3 // 2 - 7 * 8, 2 * 96 * (1 + 3))),
+        (72, (144, 104 + 104 * 3 // 2 - 7 * 8, 2 * 104 * (1 + 4))),  # n rounded down, and up
+        (8, (40, 40, 2 * 40)),  # a pool of one size
+    ],
+)
+def test_what_others_need(largest: int, expected: tuple[int, int, int], tmp_path: Path) -> None:
+    """Robson's bound and half-fit's, by hand, in a recording whose sizes are not live together."""
+    events: list[Event] = [(MALLOC, slot, 8, 0) for slot in range(4)] + [(MALLOC, 4, largest, 0)]
+    events += [(FREE, 4, 0, 0), (MALLOC, 5, 40, 0)] if largest > 40 else []
+    others = make_guarantee([write_events(tmp_path / "a.tau", events)], 0.0, "32").others
+    assert (others.static_bytes, others.any_order_bytes, others.half_fit_bytes) == expected
+
+
 def test_excess_counts_what_no_band_holds(tmp_path: Path) -> None:
     """Below, between and above the bands of another recording."""
     write_events(tmp_path / "a.tau", [(MALLOC, slot, 8 * slot + 1, 0) for slot in range(6)])
@@ -186,7 +202,7 @@ def test_a_later_recording_is_held_against_the_plan(tmp_path: Path) -> None:
     first = write_events(tmp_path / "first.tau", [(MALLOC, slot, 24, 0) for slot in range(10)])
     plan = tmp_path / "p.toml"
     tau("plan", first, "--guarantee", "--layout", "32", "--margin", "20%", "-o", plan, expect=0)
-    assert "stays within all 1 limits" in tau("check", plan, first, expect=0).stdout
+    assert "within all limits of 1 band" in tau("check", plan, first, expect=0).stdout
     later: list[Event] = [(MALLOC, slot, 20, 0) for slot in range(12)]
     later += [(FREE, 3, 0, 0), (MALLOC, 3, 8, 0), (REALLOC, 3, 24, 0), (MALLOC, 12, 24, 0)]
     later += [(REALLOC, 4, 5000, 0)]
@@ -197,7 +213,7 @@ def test_a_later_recording_is_held_against_the_plan(tmp_path: Path) -> None:
     assert band == dict(size_bytes=24, limit_count=12, peak_count=13, first_event=15, site="")
     assert above == dict(size_bytes=5000, limit_count=0, peak_count=1, first_event=16, site="")
     said = tau("check", plan, tmp_path / "later.tau", expect=3).stdout
-    assert "13 objects of up to 24 bytes at once, the limit is 12; first at event 15" in said
+    assert "13 objects of 1 … 24 bytes at once, the limit is 12; first at event 15" in said
     given = load_plan(plan)
     assert not completes(tmp_path / "later.tau", "pools", given.heap_bytes, given)
 
@@ -265,8 +281,9 @@ def test_limits_of_the_user_win(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[limit]]\ncount = 1\n", "limit[0] needs size_bytes or site"),
-        ('[[limit]]\nsize_bytes = 8\nsite = "a+0x1"\ncount = 1\n', "and not both"),
+        ("[[limit]]\ncount = 1\n", "limit[0] needs one of size_bytes, type_name and site"),
+        ('[[limit]]\nsize_bytes = 8\nsite = "a+0x1"\ncount = 1\n', "limit[0] needs one of"),
+        ('[[limit]]\ntype_name = "struct m"\ncount = 1\n', "limit[0]: name with --elf the"),
         ("[[limit]]\nsize_bytes = 0\ncount = 1\n", "expected an integer from 1"),
         ("[[limit]]\nsize_bytes = 8\ncount = -1\n", "expected an integer from 1"),
         ("[[limit]]\nsize_bytes = 8\ncount = 1\n" * 2, "limit[1] contradicts limit[0]"),
@@ -289,6 +306,53 @@ def test_bad_limits(text: str, message: str, tmp_path: Path) -> None:
     done = tau("plan", trace, "--guarantee", "--limits", path, "-o", tmp_path / "p.toml")
     assert done.returncode in (1, 2) and message in done.stderr, done.stderr
     assert "next:" in done.stderr and not (tmp_path / "p.toml").exists()
+
+
+TYPES = """struct message {{ void *next; char text[{}]; }};
+typedef struct message message_t; struct tail {{ int count; char text[]; }};
+void {}(struct message a, message_t *b, struct tail *c) {{ (void)a, (void)b, (void)c; }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_name", "text_bytes", "abi", "message"),
+    [
+        ("struct message", 92, "i386", ""),
+        ("message_t", 92, "", ""),
+        ("message", 92, "i386", ""),
+        ("struct letter", 92, "i386", "limit[0]: the program has no type struct letter"),
+        ("message_t", 40, "i386", "message_t has 44 bytes in b.c and 96 bytes in a.c"),
+        ("tail", 92, "i386", "tail ends in an array of any length; state size_bytes"),
+        ("message", 92, "arm", "is for i386, but a.tau has sizes of arm"),
+    ],
+)
+def test_limits_of_types(
+    type_name: str, text_bytes: int, abi: str, message: str, tmp_path: Path
+) -> None:
+    """A type stands for its size in the debug information of the program that was recorded."""
+    objects = []
+    for name, size in (("a", 92), ("b", text_bytes)):
+        (tmp_path / f"{name}.c").write_text(TYPES.format(size, name))
+        line = ["gcc", "-g", "-m32", "-c", f"{name}.c", "-o", f"{name}.o"]
+        subprocess.run(line, check=True, cwd=tmp_path)
+        objects.append(f"{name}.o")
+    subprocess.run(
+        ["ld", "-m", "elf_i386", "-e", "a", "-o", "program", *objects], check=True, cwd=tmp_path
+    )
+    with TraceWriter(tmp_path / "a.tau", {"abi": abi} if abi else {}) as writer:
+        columns = {"op": np.zeros(3, np.uint8), "slot": np.arange(3, dtype=np.uint32)}
+        writer.append(**columns, size_bytes=np.array([96, 96, 8], np.uint64))
+    limit = f'[[limit]]\ntype_name = "{type_name}"\ncount = 7\n'
+    (tmp_path / "limits.toml").write_text(LIMITS + limit)
+    words = ["plan", tmp_path / "a.tau", "--guarantee", "--layout", "32", "--json"]
+    words += ["--limits", tmp_path / "limits.toml", "--elf", tmp_path / "program"]
+    done = tau(*words)
+    if message:
+        assert done.returncode in (1, 2) and message in done.stderr, done.stderr
+        return
+    assert json.loads(done.stdout)["pools"][-1] == dict(
+        size_bytes=96, count=7, recorded_peak_count=2, stated_count=7
+    )
 
 
 @pytest.mark.parametrize(
