@@ -15,13 +15,14 @@ import pytest
 
 from core.tests.kit.core_build import Build, build_library
 from core.tests.proofs.cbmc import Cbmc, Verdict, changed_core
+from tautochrone.declarations import Library
 
 pytestmark = pytest.mark.slow
 SECONDS_MAX = 1800
 PROOF = "tests/proofs/prove_pools.c"
 PROOFS = ("init", "malloc", "free", "realloc")
-# (Largest size, limit). The pool of 16 bytes has a gap in front. Mutants of malloc, free and realloc
-# are refuted on the smaller heap.
+# (Largest size, limit). The pool of 16 bytes has a gap in front. Most mutants are refuted on the
+# smaller heap.
 BANDS = ((8, 2), (16, 1), (24, 1))
 FEW_BANDS = ((8, 2), (24, 1))
 # A step of the owner table holds blocks of both pools.
@@ -42,7 +43,8 @@ SIZES, LAYOUT = "private/heap/pools_table.h", "private/heap/budget_layout.h"
 MUTANTS = [
     ("blocks overlap", LAYOUT, "bucket * pair->count;\n        if (end >",
      "bucket * (pair->count - 1);\n        if (end >", "init"),
-    ("pools are not aligned", LAYOUT, "(end + unit - 1) & ~(unit - 1)", "end & ~(unit & 0)", "init"),
+    ("pools are not aligned", LAYOUT, "(end + unit - 1) & ~(unit - 1)", "end & ~(unit & 0)",
+     "init"),
     ("last block is never served", BUCKET, "if (index == class->count) {",
      "if (index + 1 == class->count) {", "malloc"),
     ("one block too many", BUCKET, "if (index == class->count) {", "if (index > class->count) {",
@@ -72,16 +74,15 @@ MUTANTS = [
 
 def image(core: Path, folder: Path, bands: Sequence[tuple[int, int]]) -> list[str]:
     """What CORE's tau_pools_init writes for BANDS, as definitions of a proof."""
-    library = ctypes.CDLL(str(build_library(Build(32, 1), folder, core)))
-    library.tau_pools_size.restype = ctypes.c_size_t
+    library = Library(build_library(Build(32, 1), folder, core))
     plan = (ctypes.c_uint32 * (2 * len(bands)))(*(number for band in bands for number in band))
-    count, alignment = ctypes.c_size_t(len(bands)), ctypes.c_size_t(ALIGNMENT)
-    size = library.tau_pools_size(plan, count, alignment, ctypes.c_size_t(0))
+    address = ctypes.addressof(plan)
+    size = library.tau_pools_size(address, len(bands), ALIGNMENT, 0)
     space = ctypes.create_string_buffer(size + ALIGNMENT)
     memory = ctypes.addressof(space) + -ctypes.addressof(space) % ALIGNMENT
     heap = ctypes.c_void_p()
-    arguments = (ctypes.c_void_p(memory), ctypes.c_size_t(size), plan, count, alignment)
-    assert library.tau_pools_init(ctypes.byref(heap), *arguments) == 0
+    arguments = (memory, size, address, len(bands), ALIGNMENT)
+    assert library.tau_pools_init(ctypes.addressof(heap), *arguments) == 0
     words = (ctypes.c_uint32 * (size // 4)).from_address(memory)
     return [
         f"-DPROOF_IMAGE={','.join(f'{word}u' for word in words)}",
