@@ -22,7 +22,7 @@ from testing.runtime import MakePlan, RunProgram, settings_variables
 KEYS = {
     *("version", "command", "program", "plan_sha256", "is_complete", "calls", "threads"),
     *("classes", "shared_bytes", "shared_peak", "spilled_objects", "spilled_bytes"),
-    *("spill_peak", "refusals", "sites", "bounds", "colors", "exit_status", "signal"),
+    *("spill_peak", "refusals", "sites", "bounds", "guarantee", "colors", "exit_status", "signal"),
 }
 # Allocates COUNT objects of SIZE, frees none.
 OBJECTS = "import ctypes\nm = ctypes.CDLL(None).malloc\nm.restype = ctypes.c_void_p\n"
@@ -40,7 +40,8 @@ def test_peaks_and_spilled_objects(run: RunProgram, plan: MakePlan) -> None:
     done = run(*objects(115, 40_000), options=options)
     found = done.document
     assert (done.status, done.stdout, found.keys()) == (0, "115\n", KEYS)
-    assert found["classes"] == [{"size_bytes": 40_000, "count": 100, "peak": 100}]
+    pool = {"size_bytes": 40_000, "count": 100, "peak": 100, "exceeded": None}
+    assert (found["classes"], found["guarantee"]) == ([pool], None)
     assert 600_000 < found["shared_peak"] <= found["shared_bytes"] < 2_000_000
     assert (found["spilled_objects"], found["refusals"], found["exit_status"]) == (0, 0, 0)
     assert "the plan held: nothing spilled" in done.stderr

@@ -98,6 +98,7 @@ def check_file(file: Path) -> tuple[str, Checked]:
     """Return the kind of a file and the result. A file of no known kind has one problem."""
     from tautochrone.coldcode.recording import is_code_recording, problems_of
     from tautochrone.commands import described
+    from tautochrone.commands.check_limits import heap_problem
     from tautochrone.facts import trace_format
     from tautochrone.plan.checking import check_plan
     from tautochrone.trace.checking import Checked, Problem, check_trace
@@ -117,6 +118,8 @@ def check_file(file: Path) -> tuple[str, Checked]:
     if described_kind in described.CHECKS:
         return described_kind, described.check(file, described_kind)
     kind, problems = check_plan(file, head)
+    if not problems and (cause := heap_problem(file)):
+        problems = [Problem("heap", cause)]
     if kind == "unknown":
         return kind, Checked(problems, next_step=status_error(STATUS_NOT_A_TRACE, file).next_step)
     return kind, Checked(problems)

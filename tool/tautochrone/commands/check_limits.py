@@ -1,4 +1,4 @@
-"""`tau check PLAN TRACE…`: which limits of a plan of bands recordings exceed."""
+"""`tau check`: a plan of bands; `tau check PLAN TRACE…`: which of its limits recordings exceed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import Any
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.heap.exceeding import Exceeded, exceeded
-from tautochrone.plan.file import load_plan
+from tautochrone.heap.guarantee import arena_problem
+from tautochrone.plan.file import load_any_plan, load_plan
 from tautochrone.trace.file import open_trace
+
+
+def heap_problem(plan_path: Path) -> str:
+    """How the heap of a plan of bands differs from what these take, or ""."""
+    return arena_problem(load_any_plan(plan_path))
 
 
 def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 NAME = "bounds"
 RUN = "run"  # `tau run`'s malloc and free, on the processor of this machine
+RUN_POOLS = "run:pools"  # the same within the limits of a plan of bands
+RUNS = (RUN, RUN_POOLS)
 RUN_BUILD = "O3-check1"  # linux/runtime/CMakeLists.txt
 HOST, X86_64 = "host", "x86-64"
 Pair = tuple[str, str]
@@ -61,7 +63,8 @@ def _pairs(system: str, has_pages: bool, layout: str) -> list[Pair]:
     """The pairs of a plan's systems and their targets."""
     systems = [] if layout == HOST else [system]
     systems += ["rtvm", "tile:rtmmu"] if has_pages else []
-    systems += [RUN] if layout == HOST and platform.machine() == "x86_64" else []
+    if layout == HOST and platform.machine() == "x86_64":
+        systems.append(RUN_POOLS if system == "pools" else RUN)
     return [(system, target) for system in systems for target in _targets(system)]
 
 
@@ -69,7 +72,7 @@ def _targets(system: str) -> tuple[str, ...]:
     """The targets on which a system has bounds; empty for an unknown system."""
     from tautochrone.replay.systems import system_named
 
-    if system == RUN:
+    if system in RUNS:
         return (X86_64,)
     try:
         return system_named(system).targets
@@ -102,9 +105,10 @@ def bounds_on(system: str, target: str, build: Build) -> tuple[Bound, ...]:
     from tautochrone.machine import run_bounds
     from tautochrone.replay.systems import system_named
 
-    if system == RUN:
-        rows = [(name, ("instructions", most)) for name, most in run_bounds.operations().items()]
-        return tuple(Bound(RUN, name, target, RUN_BUILD, *row) for name, row in rows)
+    if system in RUNS:
+        found = run_bounds.operations(system == RUN_POOLS).items()
+        rows = [(name, ("instructions", most)) for name, most in found]
+        return tuple(Bound(system, name, target, RUN_BUILD, *row) for name, row in rows)
     chosen = system_named(system)
     made = build if chosen.follows_build else FASTEST
     return tuple(
@@ -157,7 +161,7 @@ def told(value: Bounds) -> list[str]:
 def of_run(value: Bounds | None) -> dict[str, int]:
     """The bounds of `tau run` by operation, in instructions; empty if there are none."""
     rows = value.operations if value is not None else ()
-    return {row.operation: row.bound for row in rows if row.system == RUN}
+    return {row.operation: row.bound for row in rows if row.system in RUNS}
 
 
 def _told_of_run(bounds: Mapping[str, int]) -> list[str]:
@@ -215,7 +219,7 @@ def problems(value: Bounds, plan: Plan) -> list[str]:
 
 def _reason(pair: Pair) -> str:
     """Why bounds of the same core differ."""
-    return "made with another `tau run`" if pair[0] == RUN else "made with another compiler"
+    return "made with another `tau run`" if pair[0] in RUNS else "made with another compiler"
 
 
 def _problems_of_tasks(value: Bounds, plan: Plan) -> list[str]:

@@ -92,6 +92,13 @@ class Margin(click.ParamType):
     " other allocators need).",
 )
 @click.option(
+    "--elf",
+    "elf_path",
+    type=PATH,
+    help="With --limits: recorded program, compiled with -g, that has the types of the limits"
+    " (default: none).",
+)
+@click.option(
     "--classes-max",
     type=click.IntRange(0, CLASSES_MAX),
     default=CLASSES_MAX,
@@ -160,6 +167,7 @@ def command(
     is_guaranteed: bool,
     limits_path: Path | None,
     is_compared: bool,
+    elf_path: Path | None,
     build_path: Path | None,
     header_path: Path | None,
     force: bool,
@@ -201,7 +209,7 @@ def command(
     build = load(build_path) if build_path else Build()
     if is_guaranteed:
         planned = guarantee.made_and_saved(
-            traces, wanted, build, limits_path, plan_path, header_path, force
+            traces, wanted, build, (limits_path, elf_path), plan_path, header_path, force
         )
         if not any(map(output_file.is_stdout, outputs)):
             how = Wanted(**{**wanted, "layout": planned.plan.layout}, build=build)
@@ -210,9 +218,7 @@ def command(
             show = functools.partial(guarantee.show, planned, order, plan_path, header_path)
             output.emit(as_json, "plan", result, show)
         return _ended(traces, planned.endings, planned.plan, limit_bytes)
-    for option, is_given in {"--limits": limits_path, "--compare": is_compared}.items():
-        if is_given:
-            raise TauError(f"{option} needs --guarantee", "add --guarantee", EXIT_USAGE)
+    _refuse_limits(limits_path, elf_path, is_compared)
     how = Wanted(**wanted, build=build)
     made = _made_and_saved(traces, how, plan_path, header_path, force)
     if not any(map(output_file.is_stdout, outputs)):
@@ -223,6 +229,14 @@ def command(
             lambda: printing.show(made, traces, plan_path, header_path),
         )
     return _ended(traces, made.endings, made.plan, limit_bytes)
+
+
+def _refuse_limits(limits_path: Path | None, elf_path: Path | None, is_compared: bool) -> None:
+    """Raise TauError for options of a guarantee without one."""
+    given = {"--limits": limits_path, "--elf": elf_path, "--compare": is_compared}
+    for option, is_given in given.items():
+        if is_given:
+            raise TauError(f"{option} needs --guarantee", "add --guarantee", EXIT_USAGE)
 
 
 def _ended(

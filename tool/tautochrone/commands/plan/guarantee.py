@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from tautochrone import unseen
+from tautochrone.commands.plan.printing import plan_document
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.heap.guarantee import Guaranteed, make_guarantee
@@ -19,7 +21,8 @@ from tautochrone.heap.pools import AUTO
 from tautochrone.plan.file import CLASSES_MAX, Plan, save_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.sections import Basis, section_named
-from tautochrone.trace.file import open_trace
+from tautochrone.trace import abi
+from tautochrone.trace.file import TraceReader, open_trace
 
 ROWS_MAX = 12
 
@@ -44,16 +47,20 @@ def made_and_saved(
     traces: tuple[Path, ...],
     wanted: dict[str, Any],
     build: Build,
-    limits_path: Path | None,
+    limits_paths: tuple[Path | None, Path | None],
     plan_path: Path | None,
     header_path: Path | None,
     force: bool,
 ) -> Guaranteed:
-    """Make the plan, and write its file and its header."""
+    """Make the plan, and write its file and its header.
+
+    `limits_paths` are the file of limits, and the program with its types.
+    """
     _refuse_others(wanted)
     margin = wanted["margin"]
     readers = [open_trace(trace) for trace in traces]
-    limits = load(limits_path) if limits_path is not None else Limits()
+    limits_path, elf_path = limits_paths
+    limits = _limits_of(limits_path, elf_path, readers, wanted["layout"])
     made = make_guarantee(
         readers,
         margin,
@@ -77,6 +84,32 @@ def made_and_saved(
     return made
 
 
+def _limits_of(
+    path: Path | None, elf_path: Path | None, readers: Sequence[TraceReader], layout: str | None
+) -> Limits:
+    """The limits of a file. Raises TauError if the program has not the sizes of the recordings."""
+    if path is None:
+        if elf_path is not None:
+            raise TauError("--elf needs --limits", "add --limits, or leave out --elf", EXIT_USAGE)
+        return Limits()
+    if elf_path is None:
+        return load(path)
+    from tautochrone.translate.program import read_program
+
+    program, layout = read_program(elf_path), sizes.layout_of(readers, layout)
+    for reader in readers:
+        stated = abi.of_header(reader.header)
+        is_same = program.abi == stated if stated else abi.has_words_of(program.abi, layout)
+        if not is_same:
+            raise TauError(
+                f"{elf_path} is for {program.abi}, but {reader.path.name} has sizes of"
+                f" {stated or f'the layout {layout}'}",
+                "name the program that was recorded with --elf",
+                EXIT_USAGE,
+            )
+    return load(path, program.types.size_of)
+
+
 def _with_bounds(plan: Plan, build: Build) -> Plan:
     """The plan with the bounds of its calls, on each target whose compiler is installed."""
     basis = Basis(
@@ -88,7 +121,7 @@ def _with_bounds(plan: Plan, build: Build) -> Plan:
         build=build,
         note=output.note,
     )
-    found = bounds.make(basis) if plan.layout == "32" else None
+    found = bounds.make(basis)
     return plan if found is None else replace(plan, sections={**plan.sections, bounds.NAME: found})
 
 
@@ -129,33 +162,15 @@ def result_of(made: Guaranteed, order: RecordedOrder, limit_bytes: int | None) -
         "margin_source": plan.margin_source,
         "left_out": [each._asdict() for each in made.excesses],
         "others": asdict(made.others) | order._asdict(),
-        "alignment_bytes": plan.alignment_bytes,
-        "layout": plan.layout,
-        "sizes": plan.sizes,
         "search_seconds": round(made.seconds, 3),
-        "traces": [
-            {
-                "name": trace.name,
-                "sha256": trace.sha256,
-                "events": trace.events,
-                "peak_live_bytes": trace.peak_live_bytes,
-                "ending": ending.document(),
-            }
-            for trace, ending in zip(plan.traces, made.endings, strict=True)
-        ],
     }
-    for name, value in plan.sections.items():
-        result |= section_named(name).document(value)
-    result[unseen.KEY] = list(unseen.GUARANTEE)
-    if limit_bytes is not None:
-        result["limit_bytes"] = limit_bytes
-        result["within_limit"] = plan.heap_bytes <= limit_bytes
-    return result
+    return result | plan_document(plan, made.endings, unseen.GUARANTEE, limit_bytes)
 
 
 def _evidence(made: Guaranteed) -> list[str]:
     """What the recordings say about other runs."""
-    margin = f"limits are {made.plan.margin * 100:g} % above the recorded ones"
+    which = "limits that are not stated" if made.limits.limits else "limits"
+    margin = f"{which} are {made.plan.margin * 100:g} % above the recorded ones"
     if not made.excesses:
         which = "the default" if made.plan.margin_source == "default" else "as given"
         return [f"{margin} ({which}): one recording says nothing about other runs"]
@@ -188,7 +203,7 @@ def show(
         f"arena            {plan.heap_bytes:>14,} bytes, for {bands} of {made.sizes_count:,} sizes"
     )
     print(
-        f"  at the recorded limits {made.measured_heap_bytes:>8,} bytes,"
+        f"  without the margin {made.measured_heap_bytes:>12,} bytes,"
         f" {made.measured_heap_bytes / made.peak_live_bytes:.3f} times the peak; other bands could"
         f" save at most {output.percent(plan.optimal_within)}"
     )
@@ -197,10 +212,11 @@ def show(
     )
     print(
         f"any allocator    {others.any_order_bytes:>14,} bytes at least, to hold every order of"
-        " calls with this peak and these sizes (Robson 1971)"
+        " calls with this peak and any sizes between the smallest and the largest (Robson 1971)"
     )
     print(
-        f"half-fit         {others.half_fit_bytes:>14,} bytes, by its published bound for the same"
+        f"half-fit         {others.half_fit_bytes:>14,} bytes for the same, without metadata, by"
+        " o1heap's README"
     )
     for line in told(order):
         print(line)
@@ -216,6 +232,13 @@ def show(
         for line in section_named(name).told(value):
             print(line)
     print("No call fails while no band holds more objects than its limit, in any order.")
+    if below := [row for row in made.rows if row.count < row.recorded]:
+        first = below[0]
+        print(
+            f"{output.count(len(below), 'limit')} below what was recorded, so the recordings exceed"
+            f" the plan: of up to {first.size_bytes:,} bytes {first.count:,} are stated, and"
+            f" {first.recorded:,} were alive at once"
+        )
     for line in _evidence(made):
         print(line)
     remark = sizes.remark(plan)

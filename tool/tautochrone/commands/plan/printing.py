@@ -14,7 +14,8 @@ from tautochrone.heap import pools
 from tautochrone.plan.sections import section_named
 
 if TYPE_CHECKING:
-    from tautochrone.plan.file import PlanTrace
+    from tautochrone.plan.file import Plan, PlanTrace
+    from tautochrone.trace.ending import Ending
     from tautochrone.heap.plan import Made
 
 # What optimal_within of a plan file is, for a formula planner and for the planner `replayed`.
@@ -71,9 +72,6 @@ def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
         "margin_advised": made.margin.advised,
         "refused_expected": made.margin.refused,
         "spread": made.spread.document() if made.spread is not None else None,
-        "alignment_bytes": plan.alignment_bytes,
-        "layout": plan.layout,
-        "sizes": plan.sizes,
         "pools": {**pools.document(made.pools), "rows": _rows(made)},
         "measured_heap_bytes": made.measured_heap_bytes,
         "plain_heap_bytes": made.plain_heap_bytes,
@@ -83,6 +81,18 @@ def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
             {"name": start.name, "heap_bytes": start.heap_bytes, "refused": start.refused or None}
             for start in made.found.starts
         ],
+    }
+    return result | plan_document(plan, made.endings, unseen.HEAP_PLAN, limit_bytes)
+
+
+def plan_document(
+    plan: Plan, endings: Sequence[Ending], not_seen: Sequence[str], limit_bytes: int | None
+) -> dict[str, Any]:
+    """What --json has of every plan of a heap: of its recordings, sections, and the limit."""
+    result: dict[str, Any] = {
+        "alignment_bytes": plan.alignment_bytes,
+        "layout": plan.layout,
+        "sizes": plan.sizes,
         "traces": [
             {
                 "name": trace.name,
@@ -91,12 +101,12 @@ def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
                 "peak_live_bytes": trace.peak_live_bytes,
                 "ending": ending.document(),
             }
-            for trace, ending in zip(plan.traces, made.endings, strict=True)
+            for trace, ending in zip(plan.traces, endings, strict=True)
         ],
     }
     for name, value in plan.sections.items():
         result |= section_named(name).document(value)
-    result[unseen.KEY] = list(unseen.HEAP_PLAN)
+    result[unseen.KEY] = list(not_seen)
     if limit_bytes is not None:
         result["limit_bytes"] = limit_bytes
         result["within_limit"] = plan.heap_bytes <= limit_bytes
