@@ -18,6 +18,13 @@ from tautochrone.trace.file import open_trace
 from tautochrone.trace.folder import traces_in
 
 
+# Of a firmware, whose recording names no module.
+ADDRESSES = (
+    "+0xADDRESS is where a call returns to: `arm-none-eabi-addr2line -e FIRMWARE.elf` of it less 2"
+    " is the line of the call"
+)
+
+
 def heap_problem(plan_path: Path) -> str:
     """How the heap of a plan of bands differs from what these take, or ""."""
     return arena_problem(load_any_plan(plan_path))
@@ -54,6 +61,8 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
                 print(f"{trace}: {told(row, plan)}")
             if not rows:
                 print(f"{trace}: within all limits of {output.count(len(plan.classes), 'band')}")
+        if any(row.site.startswith("+") for rows in found.values() for row in rows):
+            print(ADDRESSES)
         print(unseen.told(unseen.LIMITS))
         if over := [trace for trace, rows in found.items() if rows]:
             print(f"next: {again(plan_path, plan, over)}")

@@ -36,8 +36,8 @@ def command(trace: Path, as_json: bool) -> None:
     """Print what TRACE holds: program, duration, live bytes, sizes and misuse.
 
     Of a code recording it prints the kernel, and how much of its code was executed. Of tasks, a
-    geometry or a plan of TLB sets (`tau tlb`) it prints the whole content. Of another plan it
-    prints the heap, the recordings and the sections.
+    geometry or a plan of TLB sets (`tau tlb`), and of limits (`tau plan --limits`) it prints the
+    whole content. Of another plan it prints the heap, the recordings and the sections.
 
     \b
     tau info program.tau

@@ -56,7 +56,32 @@ class Margin(click.ParamType):
         return float(margin)
 
 
-@click.command()
+class HeapLimit(SizeBytes):
+    """A number of bytes. A file is refused with the option that takes one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes."""
+        if Path(str(value)).suffix == ".toml":
+            self.fail(f"{value!r} is not a number of bytes; a file goes to --limits", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+# The end of the help.
+LIMITS_HELP = """
+With --guarantee, no call fails while every band of sizes stays within its limit. Limits are
+recorded numbers with the margin. Those of a file of --limits win over them, and add to what other
+sizes of their band need:
+
+\b
+format = "tautochrone limits"
+version = 1
+[[limit]]
+size_bytes = 96
+count = 32
+"""
+
+
+@click.command(epilog=LIMITS_HELP)
 @click.argument("traces", type=PATH, nargs=-1, required=True)
 @click.option(
     "-o",
@@ -151,7 +176,7 @@ class Margin(click.ParamType):
 @click.option(
     "--limit",
     "limit_bytes",
-    type=SizeBytes(),
+    type=HeapLimit(),
     help="Largest heap in bytes; exit with 3 if the plan needs more (default: no limit).",
 )
 @SKIP_MISUSE
@@ -160,7 +185,7 @@ class Margin(click.ParamType):
     "is_input_fixed",
     is_flag=True,
     help="Judge plans by these recordings alone, as the program has no other inputs (default: also"
-    " judge them by shorter runs).",
+    " judge them by shorter runs). Not with --guarantee, whose limits are for other inputs.",
 )
 @JSON
 def command(
@@ -184,6 +209,8 @@ def command(
     tau plan program.tau -o plan.toml
     tau plan small.tau large.tau --margin 10% -o plan.toml --header plan.h
     tau plan program.tau --limit 65536 --json
+    tau plan runs --guarantee -o plan.toml --header plan.h
+    tau plan runs --guarantee --limits limits.toml -o plan.toml
 
     The planner `replayed` chooses by replay; on these recordings its plan never needs more than
     plain TLSF. The planners `greedy`, `exact` and `exhaustive` maximize the paper's formula for
