@@ -466,7 +466,9 @@ def test_children_of_the_planned_program_have_no_descriptor(run: RunProgram) -> 
     assert done.stdout.split() == ["0", "1", "2", "3"], done.stdout
 
 
-def test_no_fault_and_no_system_call(build: Build, run: RunProgram, plan: MakePlan) -> None:
+def test_no_fault_and_no_system_call(
+    build: Build, run: RunProgram, plan: MakePlan, bands: MakePlan
+) -> None:
     """Under SCHED_FIFO, 200,000 calls on a locked heap: a system call would kill the program."""
     program = build("runtime_realtime")
     roomy = ("--plan", plan(1 << 24, (1008, 20), (64, 20)), "--lock")
@@ -479,6 +481,8 @@ def test_no_fault_and_no_system_call(build: Build, run: RunProgram, plan: MakePl
     # In a plan that is too small, the spill heap is locked too.
     small = ("--plan", plan(100_000), "--lock", "--spill", 1 << 21)
     assert run(program, options=small).stdout == "0 1 200000\n"
+    limited = ("--plan", bands((1008, 64), (20_000, 60)), "--lock", "--strict")
+    assert run(program, options=limited).stdout == "0 1 200000\n"
     # Without --lock pages come when they are used: the test can fail.
     faults = int(run(program, options=roomy[:2]).stdout.split()[0])
     assert faults > 50

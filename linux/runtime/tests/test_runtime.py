@@ -195,6 +195,17 @@ def test_an_overwritten_header_stops_the_program(
     assert re.search(rf"^tau run: runtime_misuse\[\d+\]: {words} overwritten$", done.stderr, re.M)
 
 
+def test_an_overwritten_block_of_a_band_stops_the_program(
+    build: Build, run: RunProgram, bands: MakePlan
+) -> None:
+    """It is not taken for a full band: the request that would get the block says so."""
+    options = ("--plan", bands((992, 50), (1008, 9), (5000, 9)))
+    done = run(build("runtime_misuse"), "overrun-then-malloc", options=options)
+    assert (done.status, done.document["signal"]) == (134, "SIGABRT"), done.stderr
+    assert "malloc: a free block was overwritten" in done.stderr
+    assert done.document["guarantee"]["within_limits"] is True
+
+
 @pytest.mark.parametrize("is_planned", [False, True])
 @pytest.mark.parametrize("more", ["alone", "beside"])
 def test_an_overwritten_control_block_loses_no_counts(

@@ -269,7 +269,7 @@ def _plan_of(path: Path | None, needs_limits: bool) -> tuple[Plan, str] | tuple[
     if path is None:
         return None, None
     plan = load_plan(path)
-    if needs_limits and not _has_limits(plan):
+    if needs_limits and plan.system != POOLS:
         raise TauError(
             f"{path} has no limits: it is not a plan of `tau plan --guarantee`",
             "plan with --guarantee, or leave --guarantee and --threshold out",
@@ -288,10 +288,6 @@ def _plan_of(path: Path | None, needs_limits: bool) -> tuple[Plan, str] | tuple[
             EXIT_USAGE,
         )
     return plan, hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _has_limits(plan: Plan | None) -> bool:
-    return plan is not None and plan.system == POOLS
 
 
 def _refuse_locking(how: How) -> None:
@@ -368,7 +364,9 @@ def _document(
 ) -> dict[str, Any]:
     found = report or Report()
     plan, colors = how.plan, how.colors
-    limits = limits_document(report, how.threshold_percent) if _has_limits(plan) else None
+    limits = None
+    if plan is not None and plan.system == POOLS:
+        limits = limits_document(report, plan, how.threshold_percent)
     return {
         "version": output.JSON_VERSION,
         "command": "run",

@@ -158,8 +158,8 @@ class Matched:
             if not keys:
                 raise TauError(
                     f"limit {limit.name}: no recording has an object from {limit.site}",
-                    "name a call site of the recordings, MODULE+0xOFFSET (`tau export` to CSV has"
-                    " them), or limit its size",
+                    "name a call site as `tau export` writes it to CSV, without an apostrophe in"
+                    " front: MODULE+0xOFFSET, or +0xADDRESS in a firmware; or limit its size",
                 )
 
     def more(self, sizes_bytes: np.ndarray) -> np.ndarray:

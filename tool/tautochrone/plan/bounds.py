@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
 
 NAME = "bounds"
+POOLS = "pools"
 RUN = "run"  # `tau run`'s malloc and free, on the processor of this machine
 RUN_POOLS = "run:pools"  # the same within the limits of a plan of bands
 RUNS = (RUN, RUN_POOLS)
@@ -180,10 +181,27 @@ def header(value: Bounds) -> list[str]:
     """As Section."""
     return [
         "// Bounds of each call, without payload, for the core with this SHA-256:",
+        *(f"// {line}" for line in _conditions(value)),
         f'#define TAU_PLAN_CORE_SHA256 "{value.core_sha256}"',
         *(f"#define {_macro(row)} {row.bound}u" for row in value.operations),
         *(responses.header(value.tasks) if value.tasks else ()),
     ]
+
+
+def _conditions(value: Bounds) -> list[str]:
+    """What bounds of pools for bands depend on."""
+    if not any(row.system == POOLS for row in value.operations):
+        return []
+    return ["Each holds for calls within the limits; a call that the heap refuses takes longer."]
+
+
+def listed(value: Bounds) -> list[str]:
+    """Every bound, a line for each system, target and build."""
+    rows: dict[str, list[str]] = {}
+    for row in value.operations:
+        where = f"{row.system} on {row.target} ({row.build}), {row.unit} at most"
+        rows.setdefault(where, []).append(f"{row.operation} {row.bound:,}")
+    return [*(f"{where}: {', '.join(calls)}" for where, calls in rows.items()), *_conditions(value)]
 
 
 def _macro(row: Bound) -> str:

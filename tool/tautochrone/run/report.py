@@ -222,7 +222,7 @@ def say(
     has_limits = plan.system == POOLS
     if has_limits:
         output.note(f"tau: {name}: {calls} of the allocator, {threads}")
-        _say_limits(report, name, threshold)
+        _say_limits(report, plan, name, threshold)
     else:
         full = sum(item.peak == item.count for item in report.classes)
         output.note(
@@ -260,9 +260,10 @@ def _step_after_spills(plan: Plan, report: Report) -> str:
 # ---- limits of bands ----
 
 
-def limits_document(report: Report | None, threshold: int) -> dict[str, Any]:
+def limits_document(report: Report | None, plan: Plan, threshold: int) -> dict[str, Any]:
     """What the JSON says of a guarantee; None where the program left no counts of its bands."""
     classes = report.classes if report is not None else []
+    recorded = plan.recorded_counts or ()
     exceeded = sum(item.exceeded or 0 for item in classes)
     above = report.above_bands if report is not None else 0
     return {
@@ -271,18 +272,24 @@ def limits_document(report: Report | None, threshold: int) -> dict[str, Any]:
         "above_bands": above,
         "threshold_percent": threshold,
         "near_limit": sum(item.percent >= threshold for item in classes),
+        "above_recorded": sum(item.peak > count for item, count in zip(classes, recorded)),
     }
 
 
-def _say_limits(report: Report, name: str, threshold: int) -> None:
+def _say_limits(report: Report, plan: Plan, name: str, threshold: int) -> None:
     """Print whether the guarantee held, and which bands came near their limits or exceeded them."""
-    found = limits_document(report, threshold)
+    found = limits_document(report, plan, threshold)
     if found["within_limits"] is None:
         output.warn(f"tau: {name}: its heap was overwritten, so it left no counts of its bands")
         return
+    lows = [1, *(item.size_bytes + 1 for item in report.classes)]
+    sizes = {
+        item: f"{low:,} … {item.size_bytes:,} bytes"
+        for low, item in zip(lows, report.classes)
+    }
     beyond = [
-        f"{output.count(item.exceeded, 'request')} of up to {item.size_bytes:,} bytes beyond the"
-        f" limit of {item.count:,}"
+        f"{output.count(item.exceeded, 'request')} of {sizes[item]} beyond the limit of"
+        f" {item.count:,}"
         for item in sorted(report.classes, key=lambda item: -(item.exceeded or 0))
         if item.exceeded
     ]
@@ -293,7 +300,7 @@ def _say_limits(report: Report, name: str, threshold: int) -> None:
             " more aligned than its blocks"
         )
     near = [
-        f"{item.peak:,} of {item.count:,} objects of up to {item.size_bytes:,} bytes"
+        f"{item.peak:,} of {item.count:,} objects of {sizes[item]}"
         for item in sorted(report.classes, key=lambda item: (-item.percent, -item.size_bytes))
         if item.percent >= threshold and not item.exceeded
     ]
@@ -310,9 +317,10 @@ def _say_limits(report: Report, name: str, threshold: int) -> None:
             f" the fullest came to {fullest:.0f} %"
         )
     if near:
+        more = found["above_recorded"]
         _say_rows(
-            f"tau: {name}: {output.count(len(near), 'band')} came to {threshold} % of the limit or"
-            " nearer",
+            f"tau: {name}: {output.count(len(near), 'band')} reached {threshold} % of the limit;"
+            f" {output.count(more, 'band') if more else 'none'} held more than was recorded",
             "plan with a larger --margin, or raise a limit with --limits",
             near,
         )

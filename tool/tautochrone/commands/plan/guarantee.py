@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tautochrone import unseen
-from tautochrone.commands.plan.printing import plan_document
+from tautochrone.commands.plan import printing
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.heap import pools
 from tautochrone.heap.guarantee import Guaranteed, make_guarantee
 from tautochrone.heap.limits import Limits, load
+from tautochrone.heap.recorded_order import RecordedOrder, recorded_order, told
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import bounds, sizes
+from tautochrone.plan.build import build_of
 from tautochrone.plan.contract import sentence
-from tautochrone.heap.pools import AUTO
 from tautochrone.plan.file import CLASSES_MAX, Plan, save_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.sections import Basis, section_named
 from tautochrone.trace import abi
 from tautochrone.trace.file import TraceReader, open_trace
 
+if TYPE_CHECKING:
+    from tautochrone.heap.plan import Wanted
+
 ROWS_MAX = 12
 
 
-def _refuse_others(wanted: dict[str, Any]) -> None:
+def _refuse_others(wanted: Wanted) -> None:
     """Raise TauError for options that choose pools in another way."""
     for option, is_given in {
-        "--planner": wanted["planner"] != "replayed",
-        "--classes-max": wanted["classes_max"] != CLASSES_MAX,
-        "--pools": wanted["pools"] != AUTO,
-        "--fixed-input": wanted["is_input_fixed"],
+        "--planner": wanted.planner != "replayed",
+        "--classes-max": wanted.classes_max != CLASSES_MAX,
+        "--pools": wanted.pools != pools.AUTO,
     }.items():
         if is_given:
             raise TauError(
@@ -40,42 +44,39 @@ def _refuse_others(wanted: dict[str, Any]) -> None:
                 f"leave out {option}, or --guarantee",
                 EXIT_USAGE,
             )
+    if wanted.is_input_fixed:
+        raise TauError(
+            "--guarantee does not go with --fixed-input: a fixed input needs no limits for others",
+            "leave out --guarantee; or keep it, with --margin 0%",
+            EXIT_USAGE,
+        )
 
 
 def made_and_saved(
     traces: tuple[Path, ...],
-    wanted: dict[str, Any],
-    build: Build,
-    limits_paths: tuple[Path | None, Path | None],
+    wanted: Wanted,
+    files: Mapping[str, Path | None],
     plan_path: Path | None,
-    header_path: Path | None,
     force: bool,
 ) -> Guaranteed:
-    """Make the plan, and write its file and its header.
-
-    `limits_paths` are the file of limits, and the program with its types.
-    """
+    """Make the plan, and write its file and its header."""
     _refuse_others(wanted)
-    margin = wanted["margin"]
+    header_path = files["--header"]
     readers = [open_trace(trace) for trace in traces]
-    limits_path, elf_path = limits_paths
-    limits = _limits_of(limits_path, elf_path, readers, wanted["layout"])
+    limits = _limits_of(files["--limits"], files["--elf"], readers, wanted.layout)
     made = make_guarantee(
         readers,
-        margin,
-        wanted["layout"],
-        build,
-        wanted["skip_misuse"],
-        wanted["is_as_recorded"],
+        wanted.margin,
+        wanted.layout,
+        wanted.build,
+        wanted.skip_misuse,
+        wanted.is_as_recorded,
         limits,
     )
     if header_path is not None:
         sizes.refuse_header(made.plan)
-    words = ["tau plan", *(trace.name for trace in traces), "--guarantee"]
-    words += [] if margin is None else ["--margin", f"{margin * 100:g}%"]
-    words += [] if limits_path is None else ["--limits", limits_path.name]
-    made_by = " ".join([*words, "--layout", made.plan.layout])
-    made = replace(made, plan=_with_bounds(made.plan, build))
+    made = replace(made, plan=_with_bounds(made.plan, wanted.build))
+    made_by = printing.made_by(traces, wanted, made.plan, files)
     if plan_path is not None:
         save_plan(made.plan, plan_path, made_by, notes(made), force)
     if header_path is not None:
@@ -129,7 +130,7 @@ def notes(made: Guaranteed) -> tuple[str, ...]:
     return (
         sentence(made.plan),
         "optimal_within: the most of the arena without its margin that other bands could save.",
-        "Next: tau replay RECORDING --on pools --plan THIS_FILE",
+        f"Next: {printing.next_step(made.plan)}",
     )
 
 
@@ -145,7 +146,7 @@ def _rows(made: Guaranteed) -> list[dict[str, int]]:
     ]
 
 
-def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
+def result_of(made: Guaranteed, order: RecordedOrder, limit_bytes: int | None) -> dict[str, Any]:
     """The document of --json."""
     plan = made.plan
     result: dict[str, Any] = {
@@ -160,10 +161,11 @@ def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
         "margin_bytes": made.margin_bytes,
         "margin_source": plan.margin_source,
         "left_out": [each._asdict() for each in made.excesses],
-        "others": asdict(made.others),
+        "others": asdict(made.others) | order._asdict(),
         "search_seconds": round(made.seconds, 3),
+        "costs": [cost._asdict() for cost in _costs(plan)],
     }
-    return result | plan_document(plan, made.endings, unseen.GUARANTEE, limit_bytes)
+    return result | printing.plan_document(plan, made.endings, unseen.GUARANTEE, limit_bytes)
 
 
 def _evidence(made: Guaranteed) -> list[str]:
@@ -187,7 +189,18 @@ def _evidence(made: Guaranteed) -> list[str]:
     return lines
 
 
-def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> None:
+def _costs(plan: Plan) -> list[pools.Cost]:
+    """What calls within the limits cost, and the code; nothing for a plan of this machine."""
+    return pools.costs("pools", build_of(plan)) if plan.layout == "32" else []
+
+
+def show(
+    made: Guaranteed,
+    order: RecordedOrder,
+    traces: Sequence[Path],
+    plan_path: Path | None,
+    header_path: Path | None,
+) -> None:
     """Print the plan for people."""
     plan, others = made.plan, made.others
     for trace in plan.traces:
@@ -215,6 +228,8 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
         f"half-fit         {others.half_fit_bytes:>14,} bytes for the same, without metadata, by"
         " o1heap's README"
     )
+    for line in told(order):
+        print(line)
     shown = made.rows[:ROWS_MAX]
     states = f" {'stated':>10}" if made.limits.limits else ""
     print(f"{'sizes up to':>16} {'limit':>10} {'recorded':>10}{states}")
@@ -226,6 +241,8 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
     for name, value in plan.sections.items():
         for line in section_named(name).told(value):
             print(line)
+    for cost in _costs(plan):
+        print(f"within the limits, {cost.told()}")
     print("No call fails while no band holds more objects than its limit, in any order.")
     if below := [row for row in made.rows if row.count < row.recorded]:
         first = below[0]
@@ -240,10 +257,4 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
     if remark:
         print(remark)
     print(unseen.told(unseen.GUARANTEE))
-    for path in (plan_path, header_path):
-        if path is not None:
-            print(f"written: {path}")
-    if plan_path is None:
-        print("next: keep it with -o plan.toml")
-    else:
-        print(f"next: tau replay {plan.traces[0].name} --on pools --plan {plan_path}")
+    printing.print_files(plan, traces, plan_path, header_path)
