@@ -136,6 +136,19 @@ def test_no_bands_are_below_the_bound(seed: int, is_aligned: bool) -> None:
     assert best.least_bytes <= least <= build.arena_bytes(best.bands, max(alignments))
 
 
+def test_a_step_keeps_one_border() -> None:
+    """Three sizes of one step of level 0 have no three bands there, but have them without a table.
+    """
+    keys = np.array([1000, 1008, 1016])
+    peaks = np.triu(np.full((3, 3), 100, np.uint32)) + np.triu(np.full((3, 3), 100, np.uint32), 1)
+    peaks[0, 2] = 300
+    sizes = bands.Sizes(keys, np.full(3, 8), np.empty(0), np.empty(0), 0)
+    build = bands.Build(check_level=0)
+    free, coarse = (bands._Search(sizes, peaks, build, level).solve(0) for level in (None, 0))
+    assert free == (100 * (1000 + 1008 + 1016) + 3 * build.band_bytes, [0, 1, 2])
+    assert coarse[1] in ([0, 1], [0, 2])
+
+
 def test_two_refused_choices_do_not_overflow() -> None:
     """Two borders in a step, before a block that reaches the next size: refused, not the best."""
     keys = np.array([528, 568, 600, 608, 624, 704, 728, 760])
