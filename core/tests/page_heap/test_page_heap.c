@@ -5,7 +5,7 @@
 #include "core/private/pages/frames_inline.h"
 #include "core/tests/page_heap/page_heap_world.h"
 
-// ---- What is mapped ----------------------------------------------------------------------------
+// ---- Mapped pages ------------------------------------------------------------------------------
 
 // [P0-33] Large objects cost the pages of their headers until they are touched, and give all back.
 static void pages_come_on_touch_and_go_on_free(void) {

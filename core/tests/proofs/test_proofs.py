@@ -22,7 +22,7 @@ LEMMA = {"init": 4, "lookup": 4, "split": 4, "union": 4, "unmap": 4, "map": 3}
 LEVEL, WORD = "private/pages/region_tree_inline.h", "private/pages/region_tree_word.h"
 ENTRY, REGION = "private/pages/validity_inline.h", "private/pages/vspace_inline.h"
 TREE_PROOF, LEMMA_PROOF = "tests/proofs/prove_region_tree.c", "tests/proofs/prove_validity.c"
-# In core/FILE, OLD becomes NEW, and a proof fails: (what is wrong, file, old, new, proof).
+# In core/FILE, OLD becomes NEW, and a proof fails: (defect, file, old, new, proof).
 TREE_MUTANTS = [
     ("find starts in front", LEVEL, "(place >> 5) + 1)", "(place >> 5))", "find"),
     ("find skips a word", LEVEL, "(place >> 5) + 1)", "(place >> 5) + 2)", "find"),
