@@ -314,7 +314,7 @@ async def a_load_takes_the_same_time(dut) -> None:
 
 @cocotb.test()
 async def each_wrong_bit(dut) -> None:
-    """An entry of each order with each of its 64 bits turned: what is doubtful stays empty."""
+    """An entry of each order with each of its 64 bits flipped: an invalid one stays empty."""
     values = unit_parameters()
     memory, steps, orders = [], [], 0
     for order in range(composable.ORDERS):

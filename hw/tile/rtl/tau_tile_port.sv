@@ -6,9 +6,9 @@
 // error always comes out of a register (Ibex has a path from its error input to its request).
 //
 // A unit may keep the translation it used last. An access goes to that frame in the cycle of its
-// request, and counts only if the unit says that it is the right one. The comparison is beside the
-// frames' address, not in front of it, and not in front of the grant either: what does not count is
-// a lookup like any other.
+// request, and counts only if the unit says that it is the right one. The comparison runs in
+// parallel with the frames' address, and delays neither it nor the grant: an access that does not
+// count is a lookup like any other.
 //
 // At most two window accesses are on their way, as many as the core ever has. A local access is
 // answered exactly one cycle after its grant, so it is held back while window accesses are on
