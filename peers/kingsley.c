@@ -27,7 +27,7 @@ struct kingsley {
     struct tau_replay_system system;
     uint8_t *arena;
     uint64_t arena_bytes;
-    uint64_t used_bytes;                  // the "break": what was ever taken
+    uint64_t used_bytes;                  // the "break": the most ever taken
     uint32_t free_blocks[CLASS_MAX + 1];  // offsets of headers, 0 = none
 };
 
