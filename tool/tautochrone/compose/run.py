@@ -22,7 +22,7 @@ TRAP_CYCLES = 10  # more than lie between waking up and the trap of the same int
 
 @dataclass
 class Slot:
-    """A user slot: its owner (application << 8 | task), when it began, and what it had.
+    """A user slot: its owner (application << 8 | task), when it began, and its counts.
 
     `awake_cycles`: from the end of the core's sleep to `owner_cycle`. `is_gated`: it slept behind
     the end of the slot before. Counts are complete when the next slot begins; the last slot's
@@ -87,7 +87,7 @@ class TileRun:
 
 @dataclass(frozen=True)
 class Run:
-    """A simulation: exit code, what was printed, and each tile."""
+    """A simulation: exit code, output, and each tile."""
 
     code: int
     console: str

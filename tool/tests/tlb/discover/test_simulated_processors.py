@@ -1,4 +1,4 @@
-"""`tau tlb discover` on simulated processors: what it finds is what they have, or unknown.
+"""`tau tlb discover` on simulated processors: each value that it finds is right, or unknown.
 
 Method: the ten known geometries with three policies, random geometries against the naive model,
 clocks that are worse, and policies that no manual names. A simulated clock has a step, and
