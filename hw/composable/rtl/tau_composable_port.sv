@@ -4,7 +4,7 @@
 // Stores have a last place, all other accesses have another. The translation there answers in the
 // cycle of the request. One of another place is answered one cycle after it was taken. A miss is
 // answered exactly Rows + 1 cycles after it was taken, found or not, whichever row holds the page
-// and whatever the other port does: rows go by one a cycle, for both ports, and a search takes the
+// and whatever the other port does. Rows go by one per cycle, for both ports. A search takes the
 // next Rows of them, wherever they begin. Only a load of the table during the search adds to this:
 // it begins again when the load is over.
 //

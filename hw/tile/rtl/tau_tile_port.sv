@@ -73,8 +73,8 @@ module tau_tile_port #(
   input  logic [31:0]                          frame_rdata_i,
 
   // Watched by the tile: whether the core's request is for the window, whether it goes to the frame
-  // of the last translation, whether the answer is a window access's, and why it is an error (0: it
-  // is none; always 3 for a local one).
+  // of the last translation, whether the answer is a window access's, and the error's cause (0: not
+  // an error; always 3 for a local one).
   output logic                                 window_req_o,
   output logic                                 at_once_o,
   output logic                                 answer_window_o,

@@ -158,7 +158,7 @@ def run(
     words += [] if dma_turns else ["--no-dma-turns"]
     done = simulate(simulator, words, cycles_max, tiles=tiles, label=label)
     if not done.summary:  # results may be empty: a kernel that was not ready records nothing
-        raise TauError("the simulator failed", "see what it said above", said=done.messages)
+        raise TauError("the simulator failed", "read its messages above", said=done.messages)
     return Run(done.code, done.console, done.messages, [read(each) for each in done.results])
 
 
