@@ -275,7 +275,7 @@ async def stores_have_a_last_of_their_own(dut) -> None:
 
 @cocotb.test()
 async def a_search_takes_a_place(dut) -> None:
-    """Also one that finds nothing: what was there is gone, and the next search takes it again."""
+    """Also one that finds nothing: its place is emptied, and the next search takes it."""
     entries = unit_parameters()["Entries"]
     table = [Entry(10 + place, 0, place, ALL) for place in range(entries)]
     steps, wanted = load(0), []

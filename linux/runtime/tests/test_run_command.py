@@ -327,7 +327,7 @@ def test_a_json_file_that_cannot_be_written(tau: Tau, plan: MakePlan) -> None:
 
 @pytest.mark.parametrize("name", ["a\nclass x", "b\nrefused by", "c\\012\n", "n\udcff", "n" * 200])
 def test_names_that_need_care(run: RunProgram, tmp_path: Path, name: str) -> None:
-    """A newline in the program's path, a byte that is no UTF-8, and a path of 800 bytes."""
+    """A newline in the program's path, a byte that is not UTF-8, and a path of 800 bytes."""
     folder = tmp_path.joinpath(*[name] * (4 if len(name) > 100 else 1))
     folder.mkdir(parents=True)
     shutil.copy(shutil.which("echo") or "echo", folder / "echo")
