@@ -7,7 +7,7 @@ SOURCES := $(shell find core targets tool linux facts hw peers kernel CMakeLists
   -not -path '*/__pycache__/*')
 # T=words runs only the tests whose names match, as in `make check T=budget`.
 # More workers than processors, as some tests wait. pytest keeps the rewritten tests from run to run.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n $(shell expr $$(nproc) + 1) --dist loadfile \
+PYTEST := PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n $(shell expr $$(nproc) + 2) --dist loadfile \
   --no-loadscope-reorder --durations 10 $(if $(T),-k '$(T)')
 # pytest exits with 5 if it has run no test.
 NO_MATCH := || { code=$$?; [ $$code -ne 5 ] || echo "no test's name matches T=$(T)" >&2; exit $$code; }

@@ -35,6 +35,7 @@ TAU_INLINE enum tau_status budget_mark_free(const struct tau_budget *heap,
     if (flipped > *word) {  // the bit was 0
         return index < class->fresh_count ? TAU_DOUBLE_FREE : TAU_FOREIGN_POINTER;
     }
+    TAU_ASSERT((uintptr_t)bucket >= (uintptr_t)tau_link_follow(heap, class->start));
     *word = flipped;
     budget_junk(bucket, 0x55, class->bucket_bytes);
     bucket[1] = (index + 1) ^ class->free;
@@ -134,7 +135,6 @@ enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
         return pointer == NULL ? TAU_OK : budget_misused(heap, pointer, TAU_FOREIGN_POINTER);
     }
     struct budget_class *const class = budget_owner_of(heap, pointer, offset);
-    TAU_ASSERT((uintptr_t)pointer >= (uintptr_t)tau_link_follow(heap, class->start));
     TAU_PORT_LOCK(heap);
     TAU_INVARIANT(budget_classes_hold(heap));
 #if TAU_CHECK_LEVEL >= 1

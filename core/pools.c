@@ -25,15 +25,13 @@ TAU_INLINE size_t pools_index_of(const struct tau_pools *heap, const struct budg
     return (size_t)(budget_class_at(&heap->blocks, 0) - class);
 }
 
-// Serves what the pools cannot, and counts it. CLASS is NULL above the bands.
-__attribute__((noinline)) static void *pools_exceed(struct tau_pools *heap, size_t size_bytes,
-                                                    const struct budget_class *class,
-                                                    size_t alignment) {
-    struct tau_tlsf *const overflow = budget_shared_of(&heap->blocks);
-    if (size_bytes == 0) {
-        return NULL;
+// Counts a request that exceeds: beyond the limit of CLASS, whose lock the caller holds and this
+// leaves, or above all bands if CLASS is NULL. If CLASS has a free block, the one freed last was
+// overwritten. That is reported instead. Returns whether it counted.
+static bool pools_note(struct tau_pools *heap, const struct budget_class *class) {
+    if (class == NULL) {
+        TAU_PORT_LOCK(&heap->blocks);
     }
-    TAU_PORT_LOCK(&heap->blocks);
     const bool is_overwritten = TAU_CHECK_LEVEL >= 1 && class != NULL && class->free != 0;
     tau_word *const counter =
         pools_counter_of(heap, class != NULL ? pools_index_of(heap, class)
@@ -43,46 +41,60 @@ __attribute__((noinline)) static void *pools_exceed(struct tau_pools *heap, size
     if (is_overwritten) {
         TAU_PORT_MISUSE(&heap->blocks, NULL, TAU_OVERWRITTEN);
     }
+    return !is_overwritten;
+}
+
+// Serves what the pools cannot, and counts it. The lock is that of pools_note.
+__attribute__((noinline)) static void *pools_exceed(struct tau_pools *heap, size_t size_bytes,
+                                                    const struct budget_class *class,
+                                                    size_t alignment) {
+    struct tau_tlsf *const overflow = budget_shared_of(&heap->blocks);
+    TAU_ASSERT(size_bytes != 0 || class == NULL);
+    if (size_bytes == 0) {
+        return NULL;
+    }
+    const bool is_counted = pools_note(heap, class);
     if (overflow != NULL) {
         return tau_tlsf_aligned_alloc(overflow, alignment, size_bytes);
     }
-    TAU_PORT_OUT_OF_MEMORY(&heap->blocks, size_bytes);
+    if (is_counted) {
+        TAU_PORT_OUT_OF_MEMORY(&heap->blocks, size_bytes);
+    }
     return NULL;
 }
 
-// Takes a block of CLASS for SIZE_BYTES. Returns false, and *BLOCK is NULL, without a free one. The
-// count tells without a comparison of addresses.
+// Takes a block of CLASS for SIZE_BYTES. Without a free one it returns false and keeps the lock for
+// pools_note. The count tells without a comparison of addresses.
 TAU_INLINE bool pools_take(struct tau_pools *heap, struct budget_class *class, size_t alignment,
                            size_t size_bytes, void **block) {
     TAU_PORT_LOCK(&heap->blocks);
     const tau_word used = class->used_count, peak = class->fresh_count;
     *block = budget_take(&heap->blocks, class);
-    const bool is_taken = class->used_count != used;
     const tau_word new_peak = class->fresh_count;
-    TAU_ASSERT(is_taken == (*block != NULL));
-    if (is_taken) {
-        TAU_PORT_TRACE(&heap->blocks, NULL, *block, size_bytes, alignment);
+    TAU_ASSERT((class->used_count != used) == (*block != NULL));
+    if (class->used_count == used) {
+        return false;
     }
+    TAU_PORT_TRACE(&heap->blocks, NULL, *block, size_bytes, alignment);
     TAU_PORT_UNLOCK(&heap->blocks);
     if (new_peak != peak) {
         TAU_PORT_PEAK(&heap->blocks, class->bucket_bytes, new_peak, class->count);
     }
-    if (is_taken) {
-        budget_junk(*block, 0xaa, size_bytes);
-    }
-    return is_taken;
+    budget_junk(*block, 0xaa, size_bytes);
+    return true;
 }
 
 // Its bound counts, so builds for size inline what it calls, too.
 __attribute__((flatten)) void *tau_pools_malloc(struct tau_pools *heap, size_t size_bytes) {
-    if (!pools_has_band(heap, size_bytes)) {
-        return pools_exceed(heap, size_bytes, NULL, TAU_ALIGNMENT);
-    }
-    struct budget_class *const class = pools_band_of(heap, size_bytes);
+    struct budget_class *class = NULL;
     void *block;
-    return pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)
-               ? block
-               : pools_exceed(heap, size_bytes, class, TAU_ALIGNMENT);
+    if (pools_has_band(heap, size_bytes)) {
+        class = pools_band_of(heap, size_bytes);
+        if (pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)) {
+            return block;
+        }
+    }
+    return pools_exceed(heap, size_bytes, class, TAU_ALIGNMENT);
 }
 
 void *tau_pools_calloc(struct tau_pools *heap, size_t count, size_t size_bytes) {
@@ -157,10 +169,9 @@ void *tau_pools_realloc(struct tau_pools *heap, void *pointer, size_t size_bytes
             return pointer;
         }
         block = tau_pools_malloc(heap, size_bytes);
-    } else {
-        if (class == NULL || !pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)) {
-            return tau_tlsf_realloc(budget_shared_of(&heap->blocks), pointer, size_bytes);
-        }
+    } else if (class == NULL || !pools_take(heap, class, TAU_ALIGNMENT, size_bytes, &block)) {
+        (void)pools_note(heap, class);
+        return tau_tlsf_realloc(budget_shared_of(&heap->blocks), pointer, size_bytes);
     }
     if (block != NULL) {
         TAU_PORT_MOVE(block, pointer, old_bytes < size_bytes ? old_bytes : size_bytes);
@@ -180,9 +191,14 @@ enum tau_status tau_pools_reason(const struct tau_pools *heap, size_t size_bytes
     }
     const struct budget_class *const class = pools_band_of(heap, size_bytes);
     TAU_PORT_LOCK(budget_lock_of(&heap->blocks));
-    const bool is_full = class->used_count == class->count;
+    enum tau_status status = class->used_count == class->count ? TAU_LIMIT_REACHED : TAU_OK;
+    if (TAU_CHECK_LEVEL >= 1 && class->free != 0) {
+        const tau_word *const block = tau_link_follow(&heap->blocks, class->free);
+        status =
+            budget_is_at(class, class->free, budget_index_in(block)) ? TAU_OK : TAU_OVERWRITTEN;
+    }
     TAU_PORT_UNLOCK(budget_lock_of(&heap->blocks));
-    return is_full ? TAU_LIMIT_REACHED : TAU_OK;
+    return status;
 }
 
 struct tau_pools_statistics tau_pools_statistics(const struct tau_pools *heap) {
@@ -191,7 +207,8 @@ struct tau_pools_statistics tau_pools_statistics(const struct tau_pools *heap) {
     const struct tau_tlsf *const overflow = budget_shared_of(&heap->blocks);
     struct tau_pools_statistics statistics = {
         .pools_bytes = fields->dedicated_bytes,
-        .control_bytes = dedicated - (uintptr_t)pools_counter_of(heap, fields->classes),
+        .control_bytes = tau_bits_round_up(
+            dedicated - (uintptr_t)pools_counter_of(heap, fields->classes), TAU_ALIGNMENT),
         .bands_count = fields->classes,
     };
     if (overflow != NULL) {
@@ -214,29 +231,34 @@ struct tau_pools_band_statistics tau_pools_band_statistics(const struct tau_pool
     if (index >= fields->classes) {
         return (struct tau_pools_band_statistics){0};
     }
-    const size_t class_index = heap->blocks.owner[fields->order + index];
-    const struct tau_budget_class_statistics block =
-        tau_budget_class_statistics(&heap->blocks, index);
+    const size_t place = heap->blocks.owner[fields->order + index];
+    const struct budget_class *const class = budget_class_at(&heap->blocks, place);
     TAU_PORT_LOCK(budget_lock_of(&heap->blocks));
     const struct tau_pools_band_statistics statistics = {
-        .size_bytes = block.size_bytes,
-        .limit_count = block.count,
-        .used_count = block.used_count,
-        .peak_used_count = block.peak_used_count,
-        .exceeded_count = (uint32_t)*pools_counter_of(heap, class_index),
+        .size_bytes = (uint32_t) class->bucket_bytes,
+        .limit_count = (uint32_t) class->count,
+        .used_count = (uint32_t) class->used_count,
+        .peak_used_count = (uint32_t) class->fresh_count,
+        .exceeded_count = (uint32_t)*pools_counter_of(heap, place),
     };
     TAU_PORT_UNLOCK(budget_lock_of(&heap->blocks));
     return statistics;
 }
 
-bool tau_pools_invariants_hold(const struct tau_pools *heap) {
-    const struct budget_fields *const fields = budget_fields_of(&heap->blocks);
-    TAU_PORT_LOCK(budget_lock_of(&heap->blocks));
+// The caller holds the lock or owns the heap alone.
+static bool pools_bands_hold(const struct tau_pools *heap) {
     bool is_sound = budget_classes_hold(&heap->blocks);
-    for (size_t index = 0; index < fields->classes; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
+    const size_t count = budget_fields_of(&heap->blocks)->classes;
+    for (size_t index = 0; index < count; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
         const struct budget_class *const class = budget_class_at(&heap->blocks, index);
         is_sound = is_sound && pools_band_of(heap, class->bucket_bytes) == class;
     }
+    return is_sound;
+}
+
+bool tau_pools_invariants_hold(const struct tau_pools *heap) {
+    TAU_PORT_LOCK(budget_lock_of(&heap->blocks));
+    const bool is_sound = pools_bands_hold(heap);
     TAU_PORT_UNLOCK(budget_lock_of(&heap->blocks));
     const struct tau_tlsf *const overflow = budget_shared_of(&heap->blocks);
     return is_sound && (overflow == NULL || tau_tlsf_invariants_hold(overflow));
@@ -271,7 +293,7 @@ static enum tau_status pools_lay_out(struct budget_layout *layout, unsigned *lev
                                      const struct tau_budget_class *bands, size_t count,
                                      size_t alignment_bytes) {
     const size_t alignment = alignment_bytes > TAU_ALIGNMENT ? alignment_bytes : TAU_ALIGNMENT;
-    if (!tau_bits_is_power_of_two(alignment) || alignment > POOLS_ALIGNMENT_MAX_BYTES) {
+    if ((alignment_bytes & (alignment_bytes - 1)) != 0 || alignment > POOLS_ALIGNMENT_MAX_BYTES) {
         return TAU_BAD_ARGUMENT;
     }
     if (count == 0 || bands == NULL) {
@@ -343,7 +365,7 @@ enum tau_status tau_pools_init(struct tau_pools **heap, void *memory, size_t siz
     }
     *heap = (struct tau_pools *)made;
     pools_write_sizes(*heap, bands, level);
-    TAU_ASSERT(tau_pools_invariants_hold(*heap));
+    TAU_ASSERT(pools_bands_hold(*heap));
     return TAU_OK;
 }
 

@@ -50,11 +50,13 @@ struct tau_pools_statistics {
 
 // Makes a heap in SIZE_BYTES at MEMORY with COUNT bands and sets *HEAP. BANDS has the largest size
 // of each band in increasing order, and its limit. A block whose size is a multiple of a power of
-// two up to ALIGNMENT_BYTES starts at a multiple of it. ALIGNMENT_BYTES is a power of two; less
-// than TAU_ALIGNMENT means TAU_ALIGNMENT. The memory behind the pools becomes the overflow heap, if
-// it is large enough for one (TAU_TLSF_POOL_MIN_BYTES). Fails if and only if:
-// - HEAP or MEMORY is NULL, the end of MEMORY wraps around, ALIGNMENT_BYTES is not a power of two
-//   or above 4096, or MEMORY is not a multiple of it and above TAU_ALIGNMENT (TAU_BAD_ARGUMENT)
+// two up to ALIGNMENT_BYTES starts at a multiple of it. ALIGNMENT_BYTES is 0 or a power of two;
+// less than TAU_ALIGNMENT means TAU_ALIGNMENT. The memory behind the pools becomes the overflow
+// heap, if it is large enough for one (TAU_TLSF_POOL_MIN_BYTES). Fails if and only if:
+// - HEAP or MEMORY is NULL, the end of MEMORY wraps around, ALIGNMENT_BYTES is above 4096 or
+// neither
+//   0 nor a power of two, or it is above TAU_ALIGNMENT and MEMORY is not a multiple of it
+//   (TAU_BAD_ARGUMENT)
 // - there is no band or more than TAU_BUDGET_CLASSES_MAX, sizes do not increase after rounding up
 //   to TAU_ALIGNMENT, a size or a limit is 0, or two borders are closer to each other than 1/256 of
 //   their size and TAU_ALIGNMENT (TAU_PLAN_INVALID)
@@ -70,8 +72,9 @@ size_t tau_pools_size(const struct tau_budget_class *bands, size_t count, size_t
                       size_t overflow_bytes);
 
 // Takes a block of the one band that holds SIZE_BYTES, never of another one. Without a block, the
-// overflow heap serves the request, and the band counts it. Returns NULL if and only if SIZE_BYTES
-// is 0, or neither serves it; tau_pools_reason says why. Constant time for any number of bands.
+// overflow heap serves the request, and the band counts it. A block that was overwritten is
+// reported instead of counted. Returns NULL if and only if SIZE_BYTES is 0, or neither serves it;
+// tau_pools_reason says why. Constant time for any number of bands.
 void *tau_pools_malloc(struct tau_pools *heap, size_t size_bytes);
 // As malloc, cleared. A product that wraps around is above all bands.
 void *tau_pools_calloc(struct tau_pools *heap, size_t count, size_t size_bytes);
@@ -80,7 +83,8 @@ void *tau_pools_calloc(struct tau_pools *heap, size_t count, size_t size_bytes);
 void *tau_pools_aligned_alloc(struct tau_pools *heap, size_t alignment, size_t size_bytes);
 // Keeps the block as long as the new size is in its band. Otherwise the object moves to the new
 // size's band, also when it shrinks: it no longer counts against the larger band's limit. As in C,
-// the new place has the usual alignment, whatever the old one had. NULL and 0 as in
+// the new place has the usual alignment, whatever the old one had. An object of the overflow heap
+// that cannot move to a block counts as another request beyond the limit. NULL and 0 as in
 // tau_tlsf_realloc. If it returns NULL for another size, the object is unchanged.
 void *tau_pools_realloc(struct tau_pools *heap, void *pointer, size_t size_bytes);
 // The contracts of tau_budget_free and tau_budget_usable_size.
@@ -88,6 +92,7 @@ enum tau_status tau_pools_free(struct tau_pools *heap, void *pointer);
 size_t tau_pools_usable_size(const struct tau_pools *heap, const void *pointer);
 
 // Whether the pools would serve SIZE_BYTES now: TAU_OK, TAU_LIMIT_REACHED or TAU_ABOVE_BANDS.
+// TAU_OVERWRITTEN if malloc would find the block that it takes overwritten (level 1 and above).
 // TAU_BAD_ARGUMENT for 0 bytes. Constant time.
 enum tau_status tau_pools_reason(const struct tau_pools *heap, size_t size_bytes);
 

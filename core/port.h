@@ -16,8 +16,8 @@
 // the lock. It is never const. It is one of:
 // - a TLSF
 // - the `blocks` of a heap on pages
-// - the budgeted heap, for its dedicated regions, or its shared TLSF. An operation holds one of
-//   these two locks at a time.
+// - the budgeted heap or pools, for their regions, or the TLSF behind these. An operation holds one
+//   of these two locks at a time.
 //
 // The time under the lock is bounded, because payload bytes are copied, cleared and filled outside
 // it. Two cases are not bounded: a walk, and filling freed memory with TAU_JUNK_FILL. All heaps on
@@ -41,8 +41,9 @@
 #endif
 
 // Called when more objects of a band of core/pools.h are alive than ever before: COUNT of at most
-// LIMIT_COUNT, in blocks of SIZE_BYTES. It is called outside the lock. A port that warns at 80 %
-// compares the two.
+// LIMIT_COUNT, in blocks of SIZE_BYTES. It is called outside the lock, once for each COUNT. So a
+// port warns once per band, at 80 % of its limit, if it tests COUNT == LIMIT_COUNT - LIMIT_COUNT
+// / 5.
 #ifndef TAU_PORT_PEAK
 #define TAU_PORT_PEAK(heap, size_bytes, count, limit_count)                                        \
     ((void)(heap), (void)(size_bytes), (void)(count), (void)(limit_count))

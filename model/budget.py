@@ -31,6 +31,27 @@ class Region:
         """The first offset behind the region."""
         return self.start + self.bucket_bytes * self.count
 
+    def take(self) -> int | None:
+        """The offset of a bucket; None if all are in use."""
+        if self.returned:
+            bucket = self.returned.pop()
+        elif self.fresh < self.count:
+            bucket = self.fresh
+            self.fresh += 1
+        else:
+            return None
+        self.used.add(bucket)
+        self.peak_used_count = max(self.peak_used_count, len(self.used))
+        return self.start + bucket * self.bucket_bytes
+
+    def give_back(self, offset: int) -> None:
+        """End the use of a bucket. Raises KeyError if no bucket in use starts at OFFSET."""
+        bucket, rest = divmod(offset - self.start, self.bucket_bytes)
+        if rest or bucket not in self.used:
+            raise KeyError(offset)
+        self.used.remove(bucket)
+        self.returned.append(bucket)
+
 
 class Budget:
     """A heap of SIZE_BYTES at address BASE for the plan CLASSES.
@@ -88,27 +109,10 @@ class Budget:
                 return region
         return None
 
-    def _take(self, region: Region | None) -> int | None:
-        """A bucket of REGION, or None if there is none."""
-        if region is None:
-            return None
-        if region.returned:
-            bucket = region.returned.pop()
-        elif region.fresh < region.count:
-            bucket = region.fresh
-            region.fresh += 1
-        else:
-            return None
-        region.used.add(bucket)
-        region.peak_used_count = max(region.peak_used_count, len(region.used))
-        return region.start + bucket * region.bucket_bytes
-
-    def _give_back(self, region: Region, offset: int) -> None:
-        bucket, rest = divmod(offset - region.start, region.bucket_bytes)
-        if rest or bucket not in region.used:
-            raise KeyError(offset)
-        region.used.remove(bucket)
-        region.returned.append(bucket)
+    def _take(self, size_bytes: int) -> int | None:
+        """A bucket of the region of a size, or None if there is none."""
+        region = self._region_of_size(size_bytes)
+        return None if region is None else region.take()
 
     def _from_shared(self, offset: int | None) -> int | None:
         return None if offset is None else offset + self.shared_start
@@ -117,7 +121,7 @@ class Budget:
         """As tau_budget_malloc."""
         if request_bytes == 0:
             return None
-        offset = self._take(self._region_of_size(request_bytes))
+        offset = self._take(request_bytes)
         if offset is not None:
             return offset
         if self.shared is None:
@@ -146,7 +150,7 @@ class Budget:
             return "OK"
         region = self._region_at(offset)
         if region is not None:
-            self._give_back(region, offset)
+            region.give_back(offset)
             return "OK"
         if self.shared is None:
             raise KeyError(offset)
@@ -171,7 +175,7 @@ class Budget:
             fresh = self._from_shared(self.shared.realloc(inside, request_bytes))
             if fresh is not None or self.shared.alignment_of(inside):
                 return fresh
-            fresh = self._take(self._region_of_size(request_bytes))
+            fresh = self._take(request_bytes)
             if fresh is not None:
                 self.shared.out_of_memory_count = refused_before  # served after all
         if fresh is not None:

@@ -8,27 +8,19 @@ refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from model.budget import Region
 from model.tlsf import round_up
+
+ALIGNMENT_MAX = 4096
 
 
 @dataclass
-class Band:
-    """One band: blocks of BLOCK_BYTES, at most COUNT of them, from offset START."""
+class Band(Region):
+    """The region of a band, which counts the requests beyond its limit."""
 
-    block_bytes: int
-    count: int
-    start: int = 0
-    fresh: int = 0  # blocks below this were handed out at least once
-    returned: list[int] = field(default_factory=list)
-    used: set[int] = field(default_factory=set)
     exceeded_count: int = 0
-
-    @property
-    def end(self) -> int:
-        """The first offset behind the pool."""
-        return self.start + self.block_bytes * self.count
 
 
 class Pools:
@@ -44,17 +36,19 @@ class Pools:
         word_bits: int = 32,
         alignment: int = 0,
     ) -> None:
-        """Lay out the pools. Raises ValueError if the bands are invalid."""
+        """Lay out the pools. Raises ValueError if the bands or the alignment are invalid."""
         self.unit = word_bits // 8 * 2
         self.bands = [Band(round_up(size, self.unit), count) for size, count in bands]
-        sizes = [band.block_bytes for band in self.bands]
+        sizes = [band.bucket_bytes for band in self.bands]
         if sorted(set(sizes)) != sizes or any(not each.count for each in self.bands) or 0 in sizes:
             raise ValueError("PLAN_INVALID")
+        if alignment & (alignment - 1) or alignment > ALIGNMENT_MAX:
+            raise ValueError("BAD_ARGUMENT")
         self.above_bands_count = 0
         alignment = max(alignment, self.unit)
         position = control_bytes
-        for band in sorted(self.bands, key=lambda each: -each.block_bytes * each.count):
-            own = min(alignment, band.block_bytes & -band.block_bytes)
+        for band in sorted(self.bands, key=lambda each: -each.bucket_bytes * each.count):
+            own = min(alignment, band.bucket_bytes & -band.bucket_bytes)
             band.start = round_up(position, own)
             position = band.end
         self.size_bytes = position
@@ -63,22 +57,15 @@ class Pools:
         """The band of a request; None for 0 bytes and above the largest."""
         if size_bytes == 0:
             return None
-        return next((each for each in self.bands if size_bytes <= each.block_bytes), None)
+        return next((each for each in self.bands if size_bytes <= each.bucket_bytes), None)
 
     def _take(self, band: Band | None) -> int | None:
         if band is None:
             self.above_bands_count += 1
             return None
-        if len(band.used) == band.count:
-            band.exceeded_count += 1
-            return None
-        if band.returned:
-            block = band.returned.pop()
-        else:
-            block = band.fresh
-            band.fresh += 1
-        band.used.add(block)
-        return band.start + block * band.block_bytes
+        offset = band.take()
+        band.exceeded_count += offset is None
+        return offset
 
     def malloc(self, size_bytes: int) -> int | None:
         """As tau_pools_malloc."""
@@ -95,24 +82,20 @@ class Pools:
         if alignment <= self.unit:
             return self.malloc(size_bytes)
         band = self.band_of(round_up(size_bytes, alignment))
-        serves = band is not None and not (band.start | band.block_bytes) % alignment
+        serves = band is not None and not (band.start | band.bucket_bytes) % alignment
         return self._take(band if serves else None)
 
     def owner_of(self, offset: int) -> Band:
-        """The band of the object at OFFSET. Raises KeyError if there is none."""
+        """The band whose blocks lie around OFFSET. Raises KeyError if there is none."""
         for band in self.bands:
-            block, rest = divmod(offset - band.start, band.block_bytes)
-            if rest == 0 and block in band.used:
+            if band.start <= offset < band.end:
                 return band
         raise KeyError(offset)
 
     def free(self, offset: int | None) -> str:
         """As tau_pools_free, for a pointer that is an object or None."""
         if offset is not None:
-            band = self.owner_of(offset)
-            block = (offset - band.start) // band.block_bytes
-            band.used.remove(block)
-            band.returned.append(block)
+            self.owner_of(offset).give_back(offset)
         return "OK"
 
     def realloc(self, offset: int | None, size_bytes: int) -> int | None:
@@ -131,4 +114,4 @@ class Pools:
 
     def usable_size(self, offset: int) -> int:
         """Payload bytes of the object at OFFSET that belong to its user."""
-        return self.owner_of(offset).block_bytes
+        return self.owner_of(offset).bucket_bytes

@@ -1,14 +1,13 @@
-"""Make the core's heaps one file: build/tautochrone.c with its one header, build/tautochrone.h.
+"""Write the core's heaps into FOLDER as tautochrone.h, tautochrone.c and tautochrone_pools.c.
 
-A firmware without an MMU copies the two and compiles the .c; virtual memory stays in core/. One
-with a plan of `tau plan --guarantee` compiles build/tautochrone_pools.c as well: a file of its own,
-so that the core's bounds hold for each.
-Each file of the core stands where it is first included, and nothing in it is changed.
-Usage: amalgamate.py [FOLDER], FOLDER is build.
+A firmware without an MMU copies these files and compiles tautochrone.c; virtual memory stays in
+core/. A firmware with a plan of `tau plan --guarantee` also compiles tautochrone_pools.c, which is
+a file of its own so that the core's bounds hold for each. Each file of the core stands
+where it is first included, unchanged.
 """
 
+import argparse
 import re
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,7 +69,13 @@ def amalgamate(core: Path) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder", type=Path, nargs="?", default=ROOT / "build", help="default: build"
+    )
+    folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in amalgamate(ROOT / "core").items():
         (folder / name).write_text(text)

@@ -27,7 +27,7 @@ LARGER = {
     "heap on pages": 4500,
     "TLB colors": 2900,
     "recorder of Linux programs": 3600,
-    "library of `tau run`": 7500,
+    "library of `tau run`": 8100,
     "code pager of Linux": 2300,
     "kernel of slots": 2600,
     "kernel of tasks": 4000,

@@ -1,12 +1,12 @@
 """The main job on a real program: the C compiler compiling core/tlsf.c.
 
-Records it, plans its heap, replays the plan and other allocators. Records its accesses too, this
-time without optimization, which are few enough for a simulated processor: replays them on heaps
-over pages, ours and the conventional one, in software and on the tile, each with its memory
-management unit. Writes out/demo/report.html. Last, a firmware runs on its plan, verified on its own
-machine code (demo_firmware.py). Prints its findings and the next command to try. What
-the steps say on the way goes to stderr. The tile's simulators are built meanwhile; where they
-cannot be, the demo says why and goes on.
+Records it, plans its heap, and a heap that cannot fail within its limits, replays both and other
+allocators. Records the accesses of a shorter compilation too, which are few enough for a simulated
+processor: replays them on heaps over pages, ours and the conventional one, in software and on the
+tile, each with its memory management unit. Writes out/demo/report.html. Last, a firmware runs on
+its plan, verified on its own machine code (demo_firmware.py). Prints its findings and the next
+command to try. What the steps say on the way goes to stderr. The tile's simulators are built
+meanwhile; where they cannot be, the demo says why and goes on.
 """
 
 import json
@@ -28,7 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = Path("out/demo")
 TAU = str(Path(sys.executable).parent / "tau")
 COMPILE = ["gcc", "-O2", "-I.", "-c", "core/tlsf.c", "-o", str(OUT / "tlsf.o")]
-COMPILE_PLAINLY = [COMPILE[0], "-O0", *COMPILE[2:]]
+COMPILE_SHORTER = ["gcc", "-O1", "-I.", "-c", "core/frames.c", "-o", str(OUT / "frames.o")]
+SHORTER = " ".join([*COMPILE_SHORTER[:2], COMPILE_SHORTER[4]])
 SYSTEMS = "tlsf,budget,kingsley,static,glibc"
 PAGED_SYSTEMS = "rtvm,conventional"
 TILE_SYSTEMS = "tile:rtmmu,tile:pagetable"
@@ -90,6 +91,8 @@ def main() -> None:
             f"replaying on {systems}",
             *("replay", trace, "--on", systems, "--plan", plan, "--instructions", "rv32"),
         )
+        guaranteed, pools = without_failing(trace)
+        replayed["systems"].append(pools)
         (ROOT / replay).write_text(json.dumps(replayed))
         paged, on_tile = replayed_on_pages(building)
     pages = str(OUT / "pages.json")
@@ -102,6 +105,7 @@ def main() -> None:
         *("--title", " ".join(COMPILE[:2] + COMPILE[3:5])),
     )
     tell(recorded, planned, replayed, said["sentences"][0])
+    tell_guarantee(guaranteed, pools)
     tell_pages(paged["systems"])
     if on_tile:
         tell_tile(paged["systems"])
@@ -110,12 +114,20 @@ def main() -> None:
     print("Next, your own program: .venv/bin/tau record -o program.tau -- ./program")
 
 
+def without_failing(trace: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Plan a heap that cannot fail within its limits; return the plan, and it replayed."""
+    plan = str(OUT / "guaranteed.toml")
+    planned = step("planning a heap that cannot fail", "plan", trace, "--guarantee", "-o", plan)
+    words = ("replay", trace, "--on", "pools", "--plan", plan, "--instructions", "rv32")
+    return planned, step("replaying on it", *words)["systems"][0]
+
+
 def replayed_on_pages(building: list[Future[str | None]]) -> tuple[dict[str, Any], bool]:
     """Record accesses and replay them on pages; also on the tile, if it can be built here."""
     accesses = str(OUT / "cc1-accesses.tau")
     step(
-        f"recording which memory {' '.join(COMPILE_PLAINLY[:2])} touches",
-        *("record", "--accesses", "--json", "-o", accesses, "--", *COMPILE_PLAINLY),
+        f"recording which memory {SHORTER} touches",
+        *("record", "--accesses", "--json", "-o", accesses, "--", *COMPILE_SHORTER),
     )
     paged = step(f"replaying on {PAGED_SYSTEMS}", "replay", accesses, "--on", PAGED_SYSTEMS)
     if not all(built.done() for built in building):
@@ -137,17 +149,35 @@ def tell(recorded: dict, planned: dict, replayed: dict, verdict: str) -> None:
     """Print what the steps found."""
     program, events = recorded["trace"]["program"], recorded["trace"]["events"]
     print(f"{Path(program).name} made {events:,} calls of malloc and free. {verdict}")
+    if planned["classes"]:
+        print(
+            f"The plan: {len(planned['classes'])} pools of one size each in"
+            f" {planned['dedicated_bytes']:,} bytes, and {planned['shared_bytes']:,} bytes shared."
+        )
+    else:
+        print("The plan has no pools: here they save less than runs differ.")
+    budget = next(one for one in replayed["systems"] if one["name"] == "budget")
+    print(f"Instructions on RV32IMC at most: {counted(budget)}.")
+
+
+def tell_guarantee(planned: dict, pools: dict) -> None:
+    """Print what it costs that no call fails in any order."""
     print(
-        f"The plan: {len(planned['classes'])} pools of one size each in"
-        f" {planned['dedicated_bytes']:,} bytes, and {planned['shared_bytes']:,} bytes shared."
+        "A heap that cannot fail within its limits, in any order of calls:"
+        f" {planned['heap_bytes']:,} bytes for {len(planned['pools'])} pools, each for a band of"
+        f" sizes, with limits {planned['margin'] * 100:g} % above the recorded ones"
+        f" ({planned['measured_heap_bytes']:,} bytes without that). Instructions at most:"
+        f" {counted(pools)}."
     )
-    budget = next(one for one in replayed["systems"] if one["name"] == "budget")["operations"]
-    calls = {name: budget[name] for name in ("malloc", "free")}
-    counted = (
+
+
+def counted(system: dict) -> str:
+    """Return the largest costs of malloc and free in words, with their bounds."""
+    calls = {name: system["operations"][name] for name in ("malloc", "free")}
+    return ", ".join(
         f"{name} {call['max_instructions']:,} (bound {call['bound_instructions']:,})"
         for name, call in calls.items()
     )
-    print(f"Instructions on RV32IMC at most: {', '.join(counted)}.")
 
 
 def pair_of(systems: list[dict], names: str) -> tuple[dict, dict]:
@@ -162,7 +192,7 @@ def tell_pages(systems: list[dict]) -> None:
     """Print what giving pages back at once is worth."""
     ours, theirs = pair_of(systems, PAGED_SYSTEMS)
     print(
-        f"On pages, {' '.join(COMPILE_PLAINLY[:2])}: at most {ours['peak_mapped_pages']:,} mapped"
+        f"On pages, {SHORTER}: at most {ours['peak_mapped_pages']:,} mapped"
         f" instead of {theirs['peak_mapped_pages']:,}; the slowest free takes"
         f" {ours['operations']['free']['max_instructions']:,} instructions (bound"
         f" {ours['operations']['free']['bound_instructions']:,}) instead of"

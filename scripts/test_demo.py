@@ -3,6 +3,7 @@
 Method: the steps answer with what `tau` would print; only the building of simulators fails or not.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,9 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     def step(_text: str, verb: str, *words: str, shows: bool = False) -> dict[str, Any]:
         if verb == "record":
             return {"trace": {"program": "cc1", "events": 9}}
+        if "--guarantee" in words:
+            sizes = {"heap_bytes": 9000, "measured_heap_bytes": 8000}
+            return {**sizes, "pools": [{}, {}], "margin": 0.15}
         if verb == "plan":
             return {"classes": [], "dedicated_bytes": 1, "shared_bytes": 2}
         if verb == "report":
@@ -48,12 +52,19 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
 
 def test_the_tile_is_shown(
-    steps: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    steps: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setattr(demo.tile_systems, "simulator", lambda system: Path("simulator"))
     demo.main()
-    assert steps == ["tlsf,budget", "rtvm,conventional", "tile:rtmmu,tile:pagetable"]
+    assert steps == ["tlsf,budget", "pools", "rtvm,conventional", "tile:rtmmu,tile:pagetable"]
     said = capsys.readouterr().out
+    assert "in any order of calls: 9,000 bytes for 2 pools" in said
+    assert "limits 15 % above the recorded ones (8,000 bytes without that)" in said
+    shown = json.loads((tmp_path / demo.OUT / "replay.json").read_text(encoding="utf-8"))
+    assert [each["name"] for each in shown["systems"]] == ["tlsf", "budget", "pools"]
     assert "the slowest free takes 429 cycles (bound 613) instead of 429" in said
     assert "at most 3 with either" in said
 
@@ -66,8 +77,8 @@ def test_without_simulators_it_says_why_and_goes_on(
 
     monkeypatch.setattr(demo.tile_systems, "simulator", refuse)
     demo.main()
-    assert steps == ["tlsf,budget", "rtvm,conventional"]
+    assert steps == ["tlsf,budget", "pools", "rtvm,conventional"]
     said = capsys.readouterr()
     assert "going on without the tile: g++ is missing; next: apt install g++" in said.err
-    assert "On pages, gcc -O0" in said.out and "On the tile" not in said.out
+    assert "On pages, gcc -O1 core/frames.c: " in said.out and "On the tile" not in said.out
     assert "The report: out/demo/report.html" in said.out

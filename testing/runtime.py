@@ -8,13 +8,14 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tautochrone import native
+from tautochrone.heap.planners.bands import Band, Build
 from tautochrone.plan.file import Plan, PlanClass, save_plan
 from tautochrone.record import session
 from tautochrone.run import exchange
@@ -56,6 +57,23 @@ def plan(tmp_path: Path) -> MakePlan:
             tuple(PlanClass(*pair) for pair in classes), heap_bytes, "replayed", 0.0, layout=layout
         )
         save_plan(made, path, MADE_BY, force=True)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def bands(tmp_path: Path) -> MakePlan:
+    """Write a plan of bands with some (size, limit), aligned to 64 bytes."""
+
+    def write(*limits: tuple[int, int], layout: str = "host") -> Path:
+        path = tmp_path / "bands.toml"
+        pairs = tuple(PlanClass(*pair) for pair in limits)
+        build = Build(word_bytes=8 if layout == "host" else 4)
+        heap_bytes = build.arena_bytes([Band(*pair) for pair in pairs], 64)
+        made = Plan(pairs, heap_bytes, "bands", 0.0, layout=layout, alignment_bytes=64)
+        counts = tuple(pair.count for pair in pairs)
+        save_plan(replace(made, recorded_counts=counts), path, MADE_BY, force=True)
         return path
 
     return write

@@ -11,16 +11,21 @@ from tautochrone.machine.core_build import Build
 from tautochrone.machine.longest_path import (
     NEVER,
     OVER_ALIGNED_FUNCTIONS,
+    PAYLOAD_CHARGES,
     SHARED_FUNCTIONS,
     UNUSED_FUNCTIONS,
+    Code,
     bound_accesses,
     bound_instructions,
     bound_of_image,
 )
 from tautochrone.machine.calls import core_code
 from tautochrone.machine.images import core_image
+from tautochrone.targets.build import kept
 from tautochrone.targets.heaps import heaps
 from tautochrone.targets.sources import CORE_FILES
+from tautochrone.tile.cycle_bounds import BANK_ANSWER_CYCLES, CyclePaths
+from tautochrone.tile.sources import root
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 BOUNDS_PAGE = REPOSITORY / "docs" / "spec" / "bounds.md"
@@ -51,6 +56,16 @@ realloc, malloc and free. The bounds of pools hold for an arena without a heap b
 A build for size calls small functions, which -O2 lays into the path.
 
 {1}
+
+## Heaps on the tile
+
+The same longest paths at -O2 in cycles of the simulated tile, with the heap in the tile's own
+memory. Each instruction is charged what it takes at most ([tile.md](../design/tile.md)). A jump to
+an instruction that lies across two words takes one cycle more, so another link of the same code may
+differ by some cycles. `tool/tests/tile/test_pools_cycles.py` measures pools on the tile, where
+malloc takes exactly its link's bound.
+
+{3}
 
 A release to the shared region costs what TLSF's costs. `tau_tlsf_init`, `tau_tlsf_add_pool`,
 `tau_tlsf_walk` and `tau_budget_init` have the loops that their headers state.
@@ -189,9 +204,27 @@ def paged_table() -> list[str]:
     return lines
 
 
+def tile_table() -> list[str]:
+    """The measured lines of malloc and free in cycles of the tile."""
+    lines = ["| call | level 0 | level 1 | level 2 |", "|---" * 4 + "|"]
+    rows = [row for row in ROWS if row[2] in ("malloc", "free")]
+    names = [f"tau_{system}_{verb}" for _, system, verb, _ in rows]
+    codes = []
+    for level in (0, 1, 2):
+        flags = [f"-DTAU_CHECK_LEVEL={level}"]
+        sources = [*CORE_FILES["pools"], "targets/programs/hello.c"]
+        codes.append(Code(kept("tile", "heaps", root(), sources, flags, keep=names)))
+    for (title, _, _, without), name in zip(rows, names, strict=True):
+        charges = {**PAYLOAD_CHARGES, **dict.fromkeys(without, NEVER)}
+        paths = [CyclePaths(code, BANK_ANSWER_CYCLES, charges) for code in codes]
+        bounds = [each.from_address(each.code.symbols[name]) for each in paths]
+        lines.append(f"| {title} | {' | '.join(map(str, bounds))} |")
+    return lines
+
+
 def document() -> str:
     """The whole text of docs/spec/bounds.md."""
-    tables = (table(), table("-Os", SIZE_ROWS), paged_table())
+    tables = (table(), table("-Os", SIZE_ROWS), paged_table(), tile_table())
     return TEXT.format(*("\n".join(lines) for lines in tables))
 
 

@@ -16,13 +16,13 @@ from bench.commands import ROOT
 from tautochrone.targets.sources import CORE_FILES
 
 COLUMNS = ("malloc_free", "with_init", "with_realloc")
-OURS = ("tlsf", "budget")
+OURS = ("tlsf", "budget", "pools")
 
 
 def our_sizes(
     system: str, isa_name: str, check_level: int, optimize: str = "-Os"
 ) -> dict[str, int]:
-    """Bytes of each column for tlsf or budget at a check level."""
+    """Bytes of each column for one of our heaps at a check level."""
     isa = ISAS[isa_name]
     objects = []
     for name in CORE_FILES[system]:

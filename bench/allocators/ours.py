@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tautochrone.machine.core_build import FASTEST, Build
 from tautochrone.plan.file import Plan
+from tautochrone.heap.guarantee import make_guarantee
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.replay import emulator
 from tautochrone.replay.run import smallest_heap
@@ -15,6 +16,12 @@ from tautochrone.replay.run import smallest_heap
 def plan_of(trace: Path, planner: str = "replayed", layout: str = "32") -> Plan:
     """The plan that `tau plan` makes of a trace."""
     return make_plan([trace], Wanted(planner, layout=layout, build=FASTEST)).plan
+
+
+@functools.cache
+def bands_of(trace: Path, layout: str = "32") -> Plan:
+    """The plan that `tau plan --guarantee --margin 0` makes of a trace."""
+    return make_guarantee([trace], 0.0, layout, FASTEST).plan
 
 
 def counts(

@@ -3,7 +3,8 @@
 Run `python -m bench guarantee`; it writes out/bench/guarantee.json. The programs are those of
 bench/allocators with their inputs a and b, replayed as a 32-bit target would lay them out. Each row
 is an arena with all tables over the peak of live bytes of input a: bands at the recorded limits, a
-pool for each exact size (without tables, so a lower bound), and plain TLSF, which promises nothing.
+pool for each exact size (without tables, so a lower bound), plain TLSF, which promises nothing, and
+for any order of calls with this peak Robson's lower bound and half-fit's, which o1heap states too.
 Then the plan of input a, with the default margin, is held against input b.
 """
 
@@ -39,6 +40,7 @@ def measure_one(program: str, inputs: dict[str, Path]) -> dict[str, Any]:
         "static_over_peak": made.others.static_bytes / peak,
         "tlsf_over_peak": smallest_heap(inputs["a"], "tlsf", layout=LAYOUT) / peak,
         "any_order_over_peak": made.others.any_order_bytes / peak,
+        "half_fit_over_peak": made.others.half_fit_bytes / peak,
         "optimal_within": plan.optimal_within,
         "holds": completes(inputs["a"], "pools", plan.heap_bytes, plan, LAYOUT),
         "margin_over_peak": planned.heap_bytes / peak,

@@ -9,6 +9,7 @@
 #include "core/budget.h"
 #include "core/config.h"
 #include "core/page_heap.h"
+#include "core/private/heap/pools_table.h"
 #include "core/tests/kit/port_threads.h"
 #include "core/tests/kit/test.h"
 
@@ -111,6 +112,37 @@ static size_t budget_look(const void *pointer) {
     return is_sound ? bytes : SIZE_MAX;
 }
 
+static struct tau_pools *pools;
+
+static void *pools_malloc(size_t size_bytes) {
+    return tau_pools_malloc(pools, size_bytes);
+}
+static void *pools_calloc(size_t count, size_t size_bytes) {
+    return tau_pools_calloc(pools, count, size_bytes);
+}
+static void *pools_aligned_alloc(size_t alignment, size_t size_bytes) {
+    return tau_pools_aligned_alloc(pools, alignment, size_bytes);
+}
+static void *pools_realloc(void *pointer, size_t size_bytes) {
+    return tau_pools_realloc(pools, pointer, size_bytes);
+}
+static enum tau_status pools_free(void *pointer) {
+    return tau_pools_free(pools, pointer);
+}
+static size_t pools_look(const void *pointer) {
+    const struct tau_pools_statistics statistics = tau_pools_statistics(pools);
+    bool is_sound = tau_pools_invariants_hold(pools);
+    for (size_t i = 0; i < statistics.bands_count; i++) {
+        const struct tau_pools_band_statistics band = tau_pools_band_statistics(pools, i);
+        const enum tau_status reason = tau_pools_reason(pools, band.size_bytes);
+        is_sound = is_sound && band.used_count <= band.peak_used_count &&
+                   band.peak_used_count <= band.limit_count &&
+                   (reason == TAU_OK || reason == TAU_LIMIT_REACHED);
+    }
+    const size_t bytes = tau_pools_usable_size(pools, pointer);
+    return is_sound ? bytes : SIZE_MAX;
+}
+
 static struct tau_page_heap paged;
 
 static void *page_malloc(size_t size_bytes) {
@@ -138,6 +170,8 @@ static const struct calls every_heap[] = {
      memory + HEAP_BYTES},
     {"budget", budget_malloc, budget_calloc, budget_aligned_alloc, budget_realloc, budget_free,
      budget_look, memory + HEAP_BYTES},
+    {"pools", pools_malloc, pools_calloc, pools_aligned_alloc, pools_realloc, pools_free,
+     pools_look, memory + HEAP_BYTES},
     {"page_heap", page_malloc, page_calloc, page_aligned_alloc, page_realloc, page_free, page_look,
      pages + sizeof pages},
 };
@@ -314,6 +348,16 @@ static void see_locks_of_budget_looks(void) {
     EXPECT_LOCKED(tau_budget_free(budget, object));
 }
 
+static void see_locks_of_pool_looks(void) {
+    void *const object = tau_pools_malloc(pools, 100);
+    EXPECT_LOCKED(tau_pools_usable_size(pools, object));
+    EXPECT_LOCKED(tau_pools_reason(pools, 100));
+    EXPECT_LOCKED(tau_pools_statistics(pools));
+    EXPECT_LOCKED(tau_pools_band_statistics(pools, 0));
+    EXPECT_LOCKED(tau_pools_invariants_hold(pools));
+    EXPECT_LOCKED(tau_pools_free(pools, object));
+}
+
 static void see_locks_of_page_looks(void) {
     void *const object = tau_page_heap_malloc(&paged, 100);
     EXPECT_LOCKED(tau_page_heap_usable_size(&paged, object));
@@ -345,6 +389,13 @@ int main(int argc, char **argv) {
     see_locks_of_budget_looks();
     play_all(&every_heap[1], seed, calls_count);
 
+    REQUIRE(tau_pools_init(&pools, memory, HEAP_BYTES, plan, 3, 0) == TAU_OK);
+    port_threads_add(pools);
+    port_threads_add(tau_budget_shared(&pools->blocks));
+    see_locks(&every_heap[2]);
+    see_locks_of_pool_looks();
+    play_all(&every_heap[2], seed, calls_count);
+
     REQUIRE(tau_frames_init(&pool, links, FRAMES, frames_memory) == TAU_OK);
     REQUIRE(tau_frames_add(&pool, (struct tau_frame){0}, FRAMES) == TAU_OK);
     REQUIRE(tau_vspace_init(&space, tables, sizeof tables, LOG2, &pool, TAU_VSPACE_OVERCOMMIT) ==
@@ -352,8 +403,8 @@ int main(int argc, char **argv) {
     REQUIRE(tau_page_heap_init(&paged, &space, (uintptr_t)pages, (struct tau_page){1}, 4,
                                UINT32_MAX) == TAU_OK);
     port_threads_add(paged.blocks);
-    see_locks(&every_heap[2]);
+    see_locks(&every_heap[3]);
     see_locks_of_page_looks();
-    play_all(&every_heap[2], seed, calls_count);
+    play_all(&every_heap[3], seed, calls_count);
     return test_failures_count > 0;
 }

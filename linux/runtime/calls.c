@@ -33,7 +33,8 @@ void *tau_calls_allocate_shared(size_t size_bytes, uintptr_t site) {
     if (task != NULL) {
         return tau_colors_allocate(task, 16, size_bytes, site);
     }
-    void *pointer = tau_heap.planned != NULL ? tau_budget_malloc(tau_heap.planned, size_bytes)
+    void *pointer = tau_heap.budget != NULL  ? tau_budget_malloc(tau_heap.budget, size_bytes)
+                    : tau_heap.pools != NULL ? tau_pools_malloc(tau_heap.pools, size_bytes)
                                              : tau_tlsf_malloc(tau_heap.spill, size_bytes);
     if (TAU_UNLIKELY(pointer == NULL)) {
         pointer = tau_heap_spill(16, size_bytes, site);
@@ -82,9 +83,10 @@ void *tau_calls_allocate_aligned(size_t alignment, size_t size_bytes, uintptr_t 
     if (task != NULL) {
         return tau_colors_allocate(task, alignment, size_bytes, site);
     }
-    void *pointer = tau_heap.planned != NULL
-                        ? tau_budget_aligned_alloc(tau_heap.planned, alignment, size_bytes)
-                        : tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes);
+    void *pointer =
+        tau_heap.budget != NULL  ? tau_budget_aligned_alloc(tau_heap.budget, alignment, size_bytes)
+        : tau_heap.pools != NULL ? tau_pools_aligned_alloc(tau_heap.pools, alignment, size_bytes)
+                                 : tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes);
     if (pointer == NULL) {
         pointer = tau_heap_spill(alignment, size_bytes, site);
     }
@@ -277,7 +279,8 @@ static void *resize(void *pointer, size_t size, uintptr_t site) {
     }
     void *moved;
     if (tau_heap_is_planned(pointer)) {
-        moved = tau_budget_realloc(tau_heap.planned, pointer, size);
+        moved = tau_heap.pools != NULL ? tau_pools_realloc(tau_heap.pools, pointer, size)
+                                       : tau_budget_realloc(tau_heap.budget, pointer, size);
         moved = moved != NULL ? moved : move_to_spill(pointer, size, site);
     } else if (tau_colors_owns(pointer)) {
         moved = tau_colors_resize(pointer, size, site);
@@ -298,7 +301,7 @@ TAU_EXPORT void *realloc(void *pointer, size_t size) {
 TAU_EXPORT void *reallocarray(void *pointer, size_t count, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
-        return tau_heap_refuse();
+        bytes = SIZE_MAX;  // refused, and counted
     }
     return resize(pointer, bytes, TAU_CALLS_SITE);
 }
@@ -323,7 +326,13 @@ static bool measure(size_t *used_bytes, size_t *taken_bytes) {
     }
     if (tau_heap.planned != NULL) {
         *taken_bytes = tau_heap.planned_bytes;
-        *used_bytes = tau_budget_statistics(tau_heap.planned).shared.used_bytes;
+        const struct tau_budget_statistics planned = tau_budget_statistics(tau_heap.planned);
+        *used_bytes = planned.shared.used_bytes;
+        for (size_t index = 0; index < planned.classes_count; index++) {
+            const struct tau_budget_class_statistics class =
+                tau_budget_class_statistics(tau_heap.planned, index);
+            *used_bytes += (size_t) class.size_bytes * class.used_count;
+        }
     }
     if (tau_heap.spill != NULL) {
         const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);

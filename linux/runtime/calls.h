@@ -28,9 +28,10 @@ static inline __attribute__((always_inline)) void *tau_calls_allocate(size_t siz
         return tau_calls_allocate_shared(size_bytes, site);
     }
     size_bytes += size_bytes == 0;  // an object of its own, as the C library gives
-    void *pointer = tau_heap.planned != NULL
-                        ? tau_unlocked_budget_malloc(tau_heap.planned, size_bytes)
-                        : tau_unlocked_tlsf_malloc(tau_heap.spill, size_bytes);
+    void *pointer = tau_heap.budget != NULL
+                        ? tau_unlocked_budget_malloc(tau_heap.budget, size_bytes)
+                    : tau_heap.pools != NULL ? tau_unlocked_pools_malloc(tau_heap.pools, size_bytes)
+                                             : tau_unlocked_tlsf_malloc(tau_heap.spill, size_bytes);
     if (TAU_UNLIKELY(pointer == NULL)) {
         pointer = tau_heap_spill(16, size_bytes, site);
     }

@@ -32,14 +32,23 @@ static size_t rounded(size_t bytes, size_t unit) {
 
 // What the heap has in front of heap_bytes: nothing, if the plan was measured with the tables that
 // this build makes. In-use bits, if it was measured without checks. All tables, if it has no class,
-// as it was measured as a plain TLSF.
+// as it was measured as a plain TLSF. Pools serve the same wherever their blocks lie.
 static size_t bytes_in_front(const struct tau_heap_plan *plan) {
+    if (plan->heap_bytes == 0 || plan->alignment_bytes != 0) {
+        return 0;
+    }
     if (plan->classes_count == 0) {
         return tau_budget_size(NULL, 0, 0);
     }
     return plan->check_level >= 1
                ? 0
                : tau_unlocked_budget_bits_bytes(plan->classes, plan->classes_count);
+}
+
+static size_t arena_bytes(const struct tau_heap_plan *plan) {
+    return plan->alignment_bytes != 0
+               ? tau_pools_size(plan->classes, plan->classes_count, plan->alignment_bytes, 0)
+               : plan->heap_bytes;
 }
 
 // Maps the heaps, with FRONT_BYTES before the planned one, which begins at a multiple of
@@ -59,20 +68,29 @@ static void *map(size_t front_bytes, size_t planned_bytes, size_t *spill_bytes, 
     }
 }
 
+static enum tau_status make_kind(const struct tau_heap_plan *plan, void *memory, size_t bytes) {
+    if (plan->alignment_bytes == 0) {
+        return tau_budget_init(&tau_heap.budget, memory, bytes, plan->classes, plan->classes_count);
+    }
+    return tau_pools_init(&tau_heap.pools, memory, bytes, plan->classes, plan->classes_count,
+                          plan->alignment_bytes);
+}
+
 static const char *make_planned(const struct tau_heap_plan *plan, void *memory, size_t bytes) {
-    const enum tau_status status =
-        tau_budget_init(&tau_heap.planned, memory, bytes, plan->classes, plan->classes_count);
+    const enum tau_status status = make_kind(plan, memory, bytes);
     if (status != TAU_OK) {
         return status == TAU_PLAN_TOO_LARGE ? "the plan's pools do not fit its heap_bytes"
                                             : "the plan's classes are invalid";
     }
+    tau_heap.planned =
+        tau_heap.pools != NULL ? (struct tau_budget *)tau_heap.pools : tau_heap.budget;
     tau_heap.planned_start = (uintptr_t)memory;
     tau_heap.planned_bytes = bytes;
     tau_high_water.shared_fresh =
         (uintptr_t)tau_budget_shared(tau_heap.planned) + BEHIND_HANDLE_BYTES;
     for (size_t index = 0; index < plan->classes_count; index++) {
         const size_t bucket_bytes = rounded(plan->classes[index].size_bytes, 16);
-        if (bucket_bytes >= TAU_HIGH_WATER_LARGE_BYTES) {
+        if (tau_heap.budget != NULL && bucket_bytes >= TAU_HIGH_WATER_LARGE_BYTES) {
             large[large_count++].bucket_bytes = bucket_bytes;
         }
     }
@@ -80,8 +98,9 @@ static const char *make_planned(const struct tau_heap_plan *plan, void *memory, 
 }
 
 const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, bool populate) {
-    const size_t front_bytes = plan->heap_bytes != 0 ? bytes_in_front(plan) : 0;
-    const size_t planned_bytes = rounded(plan->heap_bytes, PAGE_BYTES);
+    const size_t front_bytes = bytes_in_front(plan);
+    const size_t own_bytes = arena_bytes(plan);
+    const size_t planned_bytes = rounded(own_bytes, PAGE_BYTES);
     const size_t spill_max_bytes = rounded(spill_bytes, PAGE_BYTES);
     spill_bytes = populate ? spill_max_bytes : tau_spill_first_bytes(spill_max_bytes);
     unsigned char *const memory =
@@ -89,9 +108,9 @@ const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, 
     if (memory == MAP_FAILED) {
         return "the system gives no memory for the heap";
     }
-    const char *const failure = plan->heap_bytes != 0 ? make_planned(plan, memory - front_bytes,
-                                                                     plan->heap_bytes + front_bytes)
-                                                      : NULL;
+    const char *const failure =
+        plan->heap_bytes != 0 ? make_planned(plan, memory - front_bytes, own_bytes + front_bytes)
+                              : NULL;
     if (failure != NULL || spill_bytes == 0) {
         return failure;
     }
@@ -110,6 +129,7 @@ const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, 
 
 void tau_high_water_large_bucket(const void *pointer, size_t size_bytes) {
     const size_t bucket_bytes = rounded(size_bytes, 16);
+    tau_high_water_before = UINTPTR_MAX;
     for (size_t index = 0; index < large_count; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
         if (large[index].bucket_bytes == bucket_bytes) {
             tau_high_water_before = large[index].fresh;

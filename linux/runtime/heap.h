@@ -1,5 +1,7 @@
 // The heaps of this process: the planned one, which has exactly the plan's memory, and the spill
-// heap behind it, which grows. Without a plan everything is in the spill heap.
+// heap behind it, which grows. Without a plan everything is in the spill heap. The planned heap is
+// a budgeted heap, or pools if the plan has bands. Both have the same blocks, so free does not ask
+// which it is.
 #ifndef TAU_LINUX_RUNTIME_HEAP_H
 #define TAU_LINUX_RUNTIME_HEAP_H
 
@@ -9,13 +11,16 @@
 
 #include "core/budget.h"
 #include "core/config.h"
+#include "core/pools.h"
 #include "core/tlsf.h"
 
 // Control structures of the spill heap and a little to give.
 #define TAU_HEAP_SPILL_MIN_BYTES ((size_t)1 << 20)
 
 struct tau_heap {
-    struct tau_budget *planned;  // NULL without a plan
+    struct tau_budget *planned;  // what both kinds have; NULL without a plan
+    struct tau_budget *budget;   // the same heap, unless it is pools
+    struct tau_pools *pools;     // the same heap, if it is pools
     uintptr_t planned_start;
     size_t planned_bytes;
     struct tau_tlsf *spill;  // NULL with --strict
@@ -31,8 +36,9 @@ extern struct tau_heap tau_heap;
 
 // The plan, as settings.c reads it. No class: all of it is shared.
 struct tau_heap_plan {
-    size_t heap_bytes;     // 0: no plan
-    unsigned check_level;  // of the build in which heap_bytes was measured
+    size_t heap_bytes;       // 0: no plan
+    size_t check_level;      // of the build in which heap_bytes was measured
+    size_t alignment_bytes;  // of pools for bands; 0: a budgeted heap
     size_t classes_count;
     struct tau_budget_class classes[TAU_BUDGET_CLASSES_MAX];
 };
@@ -51,8 +57,9 @@ extern struct tau_heap_site tau_heap_sites[TAU_HEAP_SITES_COUNT_MAX + 1];
 
 // Makes both heaps in one mapping. Every object lies where the replay of the plan puts it, counted
 // from an arena that starts at a multiple of 2 MiB: its shared region is as long, and lies at the
-// same distance behind such an address. The spill heap grows up to SPILL_BYTES; there is none if
-// that is 0. POPULATE: every page of both is there at once. Returns NULL, or the cause.
+// same distance behind such an address. Pools take the bytes that this build needs. The spill heap
+// grows up to SPILL_BYTES; there is none if that is 0. POPULATE: every page of both is there at
+// once. Returns NULL, or the cause.
 const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, bool populate);
 
 // What the planned heap refused: from the spill heap, or NULL with errno ENOMEM. SITE is where the

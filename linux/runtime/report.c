@@ -60,7 +60,15 @@ static void write_planned(void) {
     for (size_t index = 0; index < statistics.classes_count; index++) {
         const struct tau_budget_class_statistics class =
             tau_budget_class_statistics(tau_heap.planned, index);
-        text("class %u %u %u\n", class.size_bytes, class.count, class.peak_used_count);
+        text("class %u %u %u", class.size_bytes, class.count, class.peak_used_count);
+        if (tau_heap.pools != NULL) {
+            text(" %u", tau_pools_band_statistics(tau_heap.pools, index).exceeded_count);
+        }
+        text("\n");
+    }
+    if (tau_heap.pools != NULL) {
+        text("above %u\n", tau_pools_statistics(tau_heap.pools).above_bands_count);
+        return;
     }
     text("shared %zu %zu\n", statistics.shared.capacity_bytes, statistics.shared.peak_used_bytes);
 }
@@ -109,7 +117,8 @@ static void write_site(const struct tau_heap_site *site) {
 
 // A heap whose control block was overwritten is left out.
 static void write_heaps(void) {
-    if (tau_heap.planned != NULL && tau_budget_invariants_hold(tau_heap.planned)) {
+    if ((tau_heap.budget != NULL && tau_budget_invariants_hold(tau_heap.budget)) ||
+        (tau_heap.pools != NULL && tau_pools_invariants_hold(tau_heap.pools))) {
         write_planned();
     }
     if (tau_heap.spill != NULL && tau_tlsf_invariants_hold(tau_heap.spill)) {

@@ -11,6 +11,7 @@
 #include "linux/runtime/unlocked.h"
 
 #define CHECK_LEVEL_MAX 2
+#define ALIGNMENT_MAX 4096
 
 struct tau_settings tau_settings;
 
@@ -59,13 +60,14 @@ bool tau_settings_number(const char **text, uint64_t max, uint64_t *found) {
     return *text != start && *found <= max;
 }
 
-// "CHECK_LEVEL HEAP_BYTES SIZE*COUNT SIZE*COUNT ..."
-static bool read_plan(const char *text, struct tau_heap_plan *plan) {
+// "CHECK_LEVEL HEAP_BYTES SIZE*COUNT SIZE*COUNT ..."; of bands their alignment comes first.
+static bool read_plan(const char *text, bool has_bands, struct tau_heap_plan *plan) {
     uint64_t value;
-    if (!tau_settings_number(&text, CHECK_LEVEL_MAX, &value) || *text++ != ' ') {
+    if (!tau_settings_number(&text, has_bands ? ALIGNMENT_MAX : CHECK_LEVEL_MAX, &value) ||
+        *text++ != ' ' || (has_bands && value == 0)) {
         return false;
     }
-    plan->check_level = (unsigned)value;
+    *(has_bands ? &plan->alignment_bytes : &plan->check_level) = value;
     if (!tau_settings_number(&text, (uint64_t)1 << 44, &value) || value == 0) {
         return false;
     }
@@ -117,14 +119,16 @@ const struct tau_settings *tau_settings_read(char *const environment[]) {
     struct tau_settings *const settings = &tau_settings;
     const bool is_first = read_exchange(environment);
     const bool is_planned = is_first || value_of("children") != NULL;
-    const char *const plan = is_planned ? value_of("plan") : NULL;
+    const char *const bands = is_planned ? value_of("bands") : NULL;
+    const char *const plan = is_planned && bands == NULL ? value_of("plan") : bands;
     settings->colors = is_planned ? value_of("colors") : NULL;
     settings->spill_bytes = tau_unlocked_pool_max_bytes();
     if (plan != NULL) {
         settings->is_locked = is_first && value_of("lock") != NULL;
         settings->spill_bytes = bytes_of("spill", tau_unlocked_pool_max_bytes());
-        settings->failure =
-            read_plan(plan, &settings->plan) ? NULL : "the settings' plan is damaged";
+        settings->failure = read_plan(plan, bands != NULL, &settings->plan)
+                                ? NULL
+                                : "the settings' plan is damaged";
     }
     return settings;
 }

@@ -1,4 +1,4 @@
-// A second copy of the core's two heaps, without locks, for a lone thread: the hooks of the lock
+// A second copy of the core's heaps, without locks, for a lone thread: the hooks of the lock
 // would cost it a fifth of a call. Both copies work on the same heaps. What the library needs of
 // the heaps' insides is here, too.
 #define TAU_PORT_UNLOCKED
@@ -33,10 +33,24 @@
 #define tau_budget_size tau_unlocked_budget_size
 #define tau_budget_statistics tau_unlocked_budget_statistics
 #define tau_budget_usable_size tau_unlocked_budget_usable_size
+#define tau_pools_aligned_alloc tau_unlocked_pools_aligned_alloc
+#define tau_pools_band_statistics tau_unlocked_pools_band_statistics
+#define tau_pools_calloc tau_unlocked_pools_calloc
+#define tau_pools_free tau_unlocked_pools_free
+#define tau_pools_init tau_unlocked_pools_init
+#define tau_pools_invariants_hold tau_unlocked_pools_invariants_hold
+#define tau_pools_malloc tau_unlocked_pools_malloc
+#define tau_pools_realloc tau_unlocked_pools_realloc
+#define tau_pools_reason tau_unlocked_pools_reason
+#define tau_pools_size tau_unlocked_pools_size
+#define tau_pools_statistics tau_unlocked_pools_statistics
+#define tau_pools_usable_size tau_unlocked_pools_usable_size
 
 #include "core/tlsf.c"
 
 #include "core/budget.c"
+
+#include "core/pools.c"
 
 bool tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes) {
     struct tlsf_fields *const fields = tlsf_fields_of(heap);

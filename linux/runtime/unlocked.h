@@ -1,12 +1,13 @@
-// Calls of a lone thread, without locks. malloc and free have the contracts of core/budget.h and
-// core/tlsf.h. The caller is the only thread and holds the lock by tau_lock_enter_alone, or has
-// taken it.
+// Calls of a lone thread, without locks. malloc and free have the contracts of core/budget.h,
+// core/pools.h and core/tlsf.h. The caller is the only thread and holds the lock by
+// tau_lock_enter_alone, or has taken it.
 #ifndef TAU_LINUX_RUNTIME_UNLOCKED_H
 #define TAU_LINUX_RUNTIME_UNLOCKED_H
 
 #include <stdbool.h>
 
 #include "core/budget.h"
+#include "core/pools.h"
 #include "core/tlsf.h"
 
 // Lengthens a heap of one pool by SIZE_BYTES, a multiple of TAU_ALIGNMENT, that lie directly behind
@@ -20,7 +21,9 @@ size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes);
 void *tau_unlocked_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes);
 enum tau_status tau_unlocked_tlsf_free(struct tau_tlsf *heap, void *pointer);
 void *tau_unlocked_budget_malloc(struct tau_budget *heap, size_t size_bytes);
+// Also frees blocks of pools.
 enum tau_status tau_unlocked_budget_free(struct tau_budget *heap, void *pointer);
+void *tau_unlocked_pools_malloc(struct tau_pools *heap, size_t size_bytes);
 
 // These three need no lock.
 

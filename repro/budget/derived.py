@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 ALLOCATORS = ["budget (replayed)", "budget (greedy)", "budget (seed 0's plan)", "tlsf", "static"]
+ALLOCATORS += ["bands"]
 ALLOCATORS += ["lea, same arena", "lea of newlib, 4 KiB steps", "lea, 64 KiB steps", "kingsley"]
 ALLOCATORS += ["glibc", "mimalloc", "jemalloc"]
 INSTANTS = {"none": "U: no plan", "peak": "U^B: N_1 = P_1(t2)", "greedy": "U^B: greedy"}
 TRIED = {"own_over_tlsf": "its own input", "other_over_tlsf": "another input"}
+GUARANTEED = {"recorded plan": "plan_over_peak", "TLSF": "tlsf_over_peak"}
+GUARANTEED |= {"bands": "arena_over_peak", "static": "static_over_peak"}
 Series = dict[str, dict[str, float]]
 
 
@@ -29,6 +32,12 @@ def derived(results: dict[str, Any]) -> dict[str, Any]:
             for key, text in TRIED.items()
         },
         "figure7": totals(results["figure7"]["rows"]),
+        "workloads": workloads(figure5),
+        "programs": (rows := programs(results["guarantee"]["rows"], cross["rows"])),
+        "programs_series": {
+            name: {row["program"]: row[key] for row in rows} for name, key in GUARANTEED.items()
+        },
+        "bands_tables": bands_tables(figure5["bytes"]),
         "divide_by_most": max(row["divide_by"] for row in results["figure7"]["rows"]),
         "figure6": code_sizes(results["figure6"]["rows"]),
         "table1": {
@@ -63,6 +72,35 @@ def totals(rows: Iterable[dict[str, Any]]) -> dict[str, list[tuple[int, float]]]
             point = row["heap_bytes"]["budget"], total / row["total_bytes"]["budget"]
             series.setdefault(system, []).append(point)
     return series
+
+
+def workloads(figure5: dict[str, Any]) -> list[dict[str, Any]]:
+    """Means over the peak: the recorded plan, and what cannot fail within the recorded limits."""
+    names = {"plan": "budget (replayed)", "bands": "bands", "static": "static", "tlsf": "tlsf"}
+    return [
+        {"workload": name, **{key: row[system] for key, system in names.items()}}
+        for name, row in figure5["over_peak"].items()
+    ]
+
+
+def bands_tables(table: dict[str, dict[str, list[int]]]) -> list[int]:
+    """The least and the most that bands take above static allocation."""
+    above = [
+        bands - static
+        for row in table.values()
+        for bands, static in zip(row["bands"], row["static"], strict=True)
+    ]
+    return [min(above), max(above)]
+
+
+def programs(
+    guaranteed: list[dict[str, Any]], planned: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Guarantees on real programs, with the recorded plan of the same input beside them."""
+    plans = {
+        row["program"]: row["replayed"]["a"] / row["peak_live_bytes"]["a"] for row in planned
+    }
+    return [{**row, "plan_over_peak": plans.get(row["program"])} for row in guaranteed]
 
 
 def code_sizes(rows: Iterable[dict[str, Any]]) -> Series:

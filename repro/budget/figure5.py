@@ -8,7 +8,8 @@ where the system's allocators live too. R_max of an allocator over a fixed arena
 arena that completes the workload. If the arena grows, R_max is its size at the end.
 
 The plan of each workload comes from its own recording, as in the paper; `budget (seed 0's plan)`
-keeps one plan for all seeds.
+keeps one plan for all seeds. `bands` are pools for bands of sizes at the recorded limits: they and
+the static allocator alone hold every order of calls within these limits.
 """
 
 import functools
@@ -21,7 +22,7 @@ from typing import Any
 from bench.allocators import peers
 from bench.allocators.images import PeerMissing
 from repro.budget import workload
-from bench.allocators.ours import footprint, plan_of
+from bench.allocators.ours import bands_of, footprint, plan_of
 from repro.budget.traces import trace_of
 from tautochrone.console.output import note
 
@@ -46,6 +47,11 @@ def plain(system: str, layout: str) -> Measure:
     return lambda name, seed, trace: footprint(trace, system, None, layout)
 
 
+def bands(layout: str) -> Measure:
+    """Pools for bands of sizes, which cannot fail within the recorded limits."""
+    return lambda name, seed, trace: footprint(trace, "pools", bands_of(trace, layout), layout)
+
+
 def peer(name_of_peer: str, isa: str) -> Measure:
     """A peer from a package: `isa` rv32 or m4 in the emulator, host as a library of this machine.
     """
@@ -56,6 +62,7 @@ SYSTEMS_32: dict[str, Measure] = {
     "budget (replayed)": budgeted("replayed", "32"),
     "budget (greedy)": budgeted("greedy", "32"),
     "budget (seed 0's plan)": budgeted("replayed", "32", 0),
+    "bands": bands("32"),
     "tlsf": plain("tlsf", "32"),
     "static": plain("static", "32"),
     "kingsley": plain("kingsley", "32"),
@@ -66,6 +73,7 @@ SYSTEMS_32: dict[str, Measure] = {
 SYSTEMS_HOST: dict[str, Measure] = {
     "budget (replayed)": budgeted("replayed", "host"),
     "budget (greedy)": budgeted("greedy", "host"),
+    "bands": bands("host"),
     "tlsf": plain("tlsf", "host"),
     "lea, same arena": peer("dlmalloc", "host"),
     "lea, 64 KiB steps": peer("dlmalloc_growing", "host"),
@@ -161,22 +169,18 @@ def measured(layout: str, seeds: tuple[int, ...]) -> dict[str, Any]:
             name: table[name]["budget (replayed)"][0] / peaks[name][0] for name in table
         },
         **full_peak(table, peaks, seeds),
-        **static_wins(table),
+        "wins": {one: wins(table, one) for one in ("static", "bands") if one in LAYOUTS[layout]},
     }
 
 
-def static_wins(table: dict[str, dict[str, list[int]]]) -> dict[str, Any]:
-    """In how many runs the static allocator needs less than the budget; empty without it."""
+def wins(table: dict[str, dict[str, list[int]]], system: str) -> dict[str, int]:
+    """In how many runs a system needs less than the budget."""
     pairs = [
-        (static, budget)
+        (theirs, budget)
         for systems in table.values()
-        if "static" in systems
-        for static, budget in zip(systems["static"], systems["budget (replayed)"], strict=True)
+        for theirs, budget in zip(systems[system], systems["budget (replayed)"], strict=True)
     ]
-    if not pairs:
-        return {}
-    wins = sum(static < budget for static, budget in pairs)
-    return {"static_wins": {"wins": wins, "runs": len(pairs)}}
+    return {"wins": sum(theirs < budget for theirs, budget in pairs), "runs": len(pairs)}
 
 
 def full_peak(

@@ -6,7 +6,9 @@ import pytest
 
 from bench.allocators import ours
 from repro.budget import figure3, figure7, recordings, rules, table1, traces, workload
+from repro.engine.results import REPOSITORY, results_of
 from tautochrone.heap.planners import exact, exhaustive, greedy
+from tautochrone.replay.run import completes
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +79,31 @@ def test_the_budget_needs_no_more_than_plain_tlsf() -> None:
     assert peak <= budget <= ours.footprint(trace, "tlsf")
 
 
+def test_bands_hold_what_static_allocation_holds_and_need_their_tables_more() -> None:
+    """[P1-23] Four sizes that peak together: a band each, and one block less holds no more."""
+    trace = traces.trace_of("W4", 0, 1, 3000)
+    plan, static = ours.bands_of(trace), ours.footprint(trace, "static")
+    assert len(plan.classes) == 4
+    assert 0 < plan.heap_bytes - static < 300
+    assert ours.footprint(trace, "pools", plan) == plan.heap_bytes
+    assert not completes(trace, "pools", plan.heap_bytes - 8, plan)
+
+
+def test_static_and_bands_do_not_move_the_papers_crossover() -> None:
+    """[P1-26] They are not among the paper's systems; how often bands win is counted."""
+    rows = [
+        {
+            "heap_bytes": {"budget": heap},
+            "total_bytes": {"budget": budget, "tlsf": tlsf, "static": 1, "bands": bands},
+        }
+        for heap, budget, tlsf, bands in ((200, 250, 240, 260), (400, 500, 510, 499))
+    ]
+    assert figure7.crossover(rows) == {
+        "heap_bytes": 400, "below_bytes": 200, "below_winner": "tlsf"
+    }
+    assert figure7.bands_below_budget(rows) == [400]
+
+
 def test_the_crossover_is_the_last_size_below_which_the_budget_loses() -> None:
     """[P1-26] The smallest heap from which on the budget's total stays the smallest."""
     rows = [
@@ -104,3 +131,12 @@ def test_a_plan_that_costs_over_two_percent_on_the_other_input_is_counted() -> N
     assert (found["replayed_costly_count"], found["replayed_other_over_tlsf_max"]) == (1, 1.1)
     assert (found["greedy_costly_count"], found["greedy_other_over_tlsf_max"]) == (2, 1.3)
     assert (found["own_over_tlsf_max"], found["both_over_tlsf_max"]) == (0.95, 0.99)
+
+
+def test_readme_says_what_a_guarantee_costs() -> None:
+    """README's row has the range of the stored results."""
+    found = results_of("budget").stored("guarantee")
+    ratios = [row["arena_over_peak"] for row in found["rows"]]
+    assert (min(ratios), max(ratios)) == (found["least_over_peak"], found["most_over_peak"])
+    said = f"{min(ratios):.2f} to {max(ratios):.2f} times the peak at the limits of [seven"
+    assert len(ratios) == 7 and said in (REPOSITORY / "README.md").read_text(encoding="utf-8")

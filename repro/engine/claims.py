@@ -7,7 +7,8 @@ reasons.toml has all of it. Our figures are filled in from results (sentences.py
 - `[[item]]` with `id`, `title` and a sentence for each of the columns.
 - `[[section]]` with `title`, and either `list`, the key of a list of sentences, or a table:
   `sentence` is the key of the text above it, `rows` the path of a list of rows in the results,
-  and `[section.columns]` have a sentence each, whose places are paths in the row.
+  and `[section.columns]` have a sentence each, whose places are paths in the row. A section that
+  is `printed` is on the terminal, too.
 - `[[limit]]`: what results must keep (test_engine.py).
 
 A long text is a list of sentences. The first is in the cell, above the table or at the bullet. The
@@ -79,6 +80,12 @@ def page(name: str, sentences: dict[str, Any], results: dict[str, Any]) -> str:
     for part in sentences["section"]:
         lines += section(part, sentences, results)
     return document(lines)
+
+
+def printed(sentences: dict[str, Any], results: dict[str, Any]) -> str:
+    """The sections that are printed, too."""
+    parts = [part for part in sentences["section"] if part.get("printed")]
+    return document([line for part in parts for line in section(part, sentences, results)])
 
 
 def verdict(sentences: dict[str, Any], results: dict[str, Any]) -> str:

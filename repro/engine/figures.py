@@ -25,7 +25,7 @@ from tautochrone.report.figure import (
 )
 
 COLORS = [BLUE, ORANGE, GREEN, RED, GRAY, "#7fb8e6", "#7fcdb9", "#c9a227", "#b9d9f2", "#f0a07a"]
-COLORS += ["#2f5f8f", "#0d5c4d"]
+COLORS += ["#2f5f8f", "#0d5c4d", "#8d6cab"]
 DASHES = ("solid", "dashed", "dotted")
 BARS_WIDTH = 0.8
 Columns = dict[str, list[Any]]

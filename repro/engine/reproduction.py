@@ -114,7 +114,9 @@ class Reproduction:
                 picture.take(report, report.with_suffix(".png"), width, height)
             except TauError as error:
                 note(f"no picture: {error.message}")
-        print(f"{claims.verdict(self.sentences, self.results())}\n{report}")
+        results = self.results()
+        print(claims.printed(self.sentences, results), end="")
+        print(f"{claims.verdict(self.sentences, results)}\n{report}")
 
     def main(self, arguments: list[str]) -> None:
         """Do what the file's head says."""

@@ -128,6 +128,7 @@ verdict = "shown"
 [[section]]
 title = "Table"
 sentence = "table"
+printed = true
 rows = "two.rows"
 columns = { name = "{name}", "σ" = "{size|,.1f?–}" }
 [[section]]
@@ -244,7 +245,9 @@ def test_the_page_and_the_report_are_written(
     small.main(["--write"])
     assert (small.stored.home / "claims.md").read_text(encoding="utf-8") == PAGE
     assert "A. Author" in (small.stored.out / "report.html").read_text(encoding="utf-8")
-    assert "1 shown, 0 differs" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1 shown, 0 differs" in said
+    assert "| b | – |" in said and "## Limits" not in said
 
 
 def test_bars_and_lines_have_their_numbers(small: Reproduction) -> None:

@@ -1,4 +1,4 @@
-"""A plugin of pytest: files that take a minute or more start first, so that none is left for last.
+"""A plugin of pytest: files that take half a minute or more start first; none is left for last.
 
 With `--no-loadscope-reorder` pytest-xdist hands out files in the order of collection.
 """
@@ -7,16 +7,21 @@ import pytest
 
 HEAVY = (
     "linux/coldcode/tests/test_smallest_kernel.py",  # may build a kernel, on all processors
-    "tests/test_pages.py",
     "core/tests/test_mechanisms.py",
-    "tool/tests/compose/test_neighbors.py",
-    "core/tests/page_heap/test_page_heap_programs.py",
-    "tool/tests/replay/tile/test_tile.py",
-    "tool/tests/tlb/test_run.py",
+    "tests/test_pages.py",
+    "tool/tests/commands/test_command_fuzzer.py",
+    "tool/tests/tile/test_tile.py",
     "tool/tests/compose/test_compose_commands.py",
-    "linux/runtime/tests/test_layout.py",
+    "tool/tests/plan/test_pages.py",
+    "tool/tests/console/test_terminal.py",
+    "tool/tests/tlb/test_run.py",
+    "tool/tests/verify/test_verify.py",
+    "tool/tests/tlb/test_planner.py",
     "tool/tests/tlb/discover/test_simulated_processors.py",
-    "tests/test_size_a_heap.py",
+    "bench/runtime/test_colors_bench.py",
+    "tool/tests/compose/test_leaks.py",
+    "linux/recorder/tests/test_machines.py",
+    "core/tests/test_names.py",
 )
 
 

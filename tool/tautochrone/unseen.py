@@ -19,6 +19,12 @@ GUARANTEE = (
     "interrupts and the port's lock",
     "stacks, static data and all memory outside the heap",
 )
+LIMITS = ("other runs than these recordings",)
+VERIFICATION_OF_LIMITS = (
+    "runs with more live objects than a limit, which the heap refuses and counts",
+    "interrupts and the port's lock",
+    "cycles: caches, buses and wait states",
+)
 VERIFICATION = (
     "orders of calls that no recording has",
     "interrupts and the port's lock",
@@ -81,6 +87,7 @@ CHECKED = {
     "code recording": ("the kernel: `tau coldcode plan` compares it",),
     "tasks": ("whether they fit: `tau tlb plan` says it",),
     "geometry": ("the processor: `tau tlb discover` measures it",),
+    "limits": ("whether recordings have their call sites: `tau plan --limits` says it",),
     "system": ("whether it builds and fits: `tau compose build` says it",),
     "plan": ("whether the heap holds: `tau verify` says it",),
     "plan of TLB sets": ("whether the TLB sets hold: `tau tlb run` says it",),

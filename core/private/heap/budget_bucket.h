@@ -12,6 +12,17 @@ TAU_INLINE uint32_t *budget_bits_of(const struct tau_budget *heap, const struct 
     return (uint32_t *)(void *)tau_link_follow(heap, class->bits) + (index >> 5);
 }
 
+// The index that a free bucket holds. The caller compares, from check level 1 on.
+TAU_ALWAYS_INLINE tau_word budget_index_in(const tau_word *bucket) {
+    return (bucket[1] ^ bucket[0]) - 1;
+}
+
+// Whether LINK leads to bucket INDEX of CLASS.
+TAU_ALWAYS_INLINE bool budget_is_at(const struct budget_class *class, tau_word link,
+                                    tau_word index) {
+    return index < class->count && link == class->start + index * class->bucket_bytes;
+}
+
 // Takes a bucket of CLASS. The caller holds the lock. Returns NULL if no bucket is left, or if the
 // most recently freed one was overwritten. A free bucket holds its link and, from check level 1 on,
 // its index mixed with the link.
@@ -21,9 +32,8 @@ TAU_INLINE void *budget_take(struct tau_budget *heap, struct budget_class *class
     tau_word *bucket;
     if (link != 0) {
         bucket = tau_link_follow(heap, link);
-        index = (bucket[1] ^ bucket[0]) - 1;
-        if (TAU_CHECK_LEVEL >= 1 &&
-            (index >= class->count || link != class->start + index * class->bucket_bytes)) {
+        index = budget_index_in(bucket);
+        if (TAU_CHECK_LEVEL >= 1 && !budget_is_at(class, link, index)) {
             return NULL;
         }
         TAU_ASSERT((uintptr_t)bucket >= (uintptr_t)tau_link_follow(heap, class->start));

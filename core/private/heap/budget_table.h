@@ -64,7 +64,8 @@ TAU_INLINE struct budget_fields *budget_fields_of(const struct tau_budget *heap)
 }
 
 TAU_INLINE struct budget_class *budget_class_at(const struct tau_budget *heap, uintptr_t index) {
-    return (struct budget_class *)(void *)budget_fields_of(heap) - 1 - index;
+    const uintptr_t place = (uintptr_t)heap - index * sizeof(struct budget_class);
+    return (struct budget_class *)(place - sizeof(struct budget_fields)) - 1;
 }
 
 TAU_INLINE struct tau_tlsf *budget_shared_of(const struct tau_budget *heap) {
@@ -105,17 +106,18 @@ TAU_INLINE uintptr_t budget_step_of(tau_word units, unsigned level) {
     return ((uintptr_t)shift << level) + (uintptr_t)(units >> shift);
 }
 
-// Whether POINTER is in the dedicated area. If so, *OFFSET is its distance from the start.
+// Whether POINTER is in the dedicated area. If so, *OFFSET is its distance from the start, which is
+// held: a compiler would compute it again from POINTER.
 TAU_INLINE bool budget_is_dedicated(const struct tau_budget *heap, const void *pointer,
                                     uintptr_t *offset) {
-    *offset =
-        (uintptr_t)pointer - (uintptr_t)tau_link_follow(heap, budget_fields_of(heap)->dedicated);
+    *offset = tau_bits_hold((uintptr_t)pointer -
+                            (uintptr_t)tau_link_follow(heap, budget_fields_of(heap)->dedicated));
     return *offset < budget_fields_of(heap)->dedicated_bytes;
 }
 
 // The class whose region contains POINTER, the start of a bucket at OFFSET in the dedicated area.
-TAU_INLINE struct budget_class *budget_owner_of(const struct tau_budget *heap, const void *pointer,
-                                                uintptr_t offset) {
+__attribute__((flatten)) TAU_INLINE struct budget_class *
+budget_owner_of(const struct tau_budget *heap, const void *pointer, uintptr_t offset) {
     const struct budget_fields *const fields = budget_fields_of(heap);
     TAU_ASSERT(offset < fields->dedicated_bytes);
     TAU_ASSERT(fields->owner_level <= BUDGET_OWNER_LEVEL_MAX);

@@ -164,7 +164,7 @@ static void resize(struct program *program, size_t number) {
     const bool fits = band != NO_BAND && program->live[band] < program->bands[band].count;
     unsigned char *const moved = tau_pools_realloc(program->heap, object->bytes, size);
     LOG("r %lld %zu %lld\n", offset_of(object->bytes), size, offset_of(moved));
-    program->exceeded[band] += !stays && !fits && old_band != NO_BAND;
+    program->exceeded[band] += !stays && !fits;
     EXPECT(!stays || moved == object->bytes);
     EXPECT(moved != NULL || (!stays && !fits));
     if (moved == NULL) {

@@ -120,5 +120,5 @@ class PoolsReplay(HeapReplay):
     def line_s(self, index: int, *numbers: int) -> None:
         """The statistics of a band."""
         band = self.heap.bands[index]
-        own = (band.block_bytes, len(band.used), band.fresh, band.exceeded_count)
+        own = (band.bucket_bytes, len(band.used), band.fresh, band.exceeded_count)
         assert numbers == own

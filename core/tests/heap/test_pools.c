@@ -151,9 +151,69 @@ TEST_CASE(overflow_serves_and_is_counted) {
     EXPECT(home[0] == 7 && home[19] == 7);
     void *const larger = tau_pools_realloc(heap, above, 3000);
     EXPECT(larger != NULL);
-    EXPECT_EQUAL(tau_pools_free(heap, larger), TAU_OK);
+    EXPECT_EQUAL(tau_pools_statistics(heap).above_bands_count, 2);
+    void *const full = tau_pools_realloc(heap, larger, 24);
+    EXPECT(full != NULL);
+    EXPECT_EQUAL(tau_pools_band_statistics(heap, 0).exceeded_count, 2);
+    EXPECT_EQUAL(tau_pools_statistics(heap).above_bands_count, 2);
+    EXPECT_EQUAL(tau_pools_free(heap, full), TAU_OK);
     EXPECT_EQUAL(tau_pools_statistics(heap).overflow.used_bytes, 0);
     EXPECT_EQUAL(test_port.out_of_memory_count, 0);
+}
+
+static struct tau_pools *shared_heap;
+static void *shared_object;
+
+static void free_shared(void) {
+    if (shared_object != NULL) {
+        EXPECT_EQUAL(tau_pools_free(shared_heap, shared_object), TAU_OK);
+        shared_object = NULL;
+    }
+}
+
+// Regression: a refused call took the lock a second time. Another thread's free between both made a
+// full pool look overwritten, and its refusal was not counted.
+TEST_CASE(a_free_behind_a_refusal_changes_nothing) {
+    static const struct tau_budget_class bands[] = {{24, 1}, {192, 3}};
+    shared_heap = opened(bands, COUNT_OF(bands), 64, 0);
+    for (unsigned round = 1; round <= 2; round++) {
+        while (tau_pools_reason(shared_heap, 192) == TAU_OK) {
+            shared_object = tau_pools_malloc(shared_heap, 192);
+        }
+        test_port.on_unlock = free_shared;
+        EXPECT((round == 1 ? tau_pools_malloc(shared_heap, 192)
+                           : tau_pools_aligned_alloc(shared_heap, 64, 192)) == NULL);
+        test_port.on_unlock = NULL;
+        EXPECT(shared_object == NULL);
+        EXPECT_EQUAL(tau_pools_statistics(shared_heap).exceeded_count, round);
+        EXPECT_EQUAL(test_port.out_of_memory_count, round);
+        EXPECT_EQUAL(test_port.misuse_count, 0);
+    }
+}
+
+// Each new peak is told once, and the warning of core/port.h comes at 80 % of a limit, rounded up.
+TEST_CASE(a_band_warns_once_before_its_limit) {
+    for (uint32_t limit = 1; limit <= 12; limit++) {
+        const struct tau_budget_class bands[] = {{24, limit}, {100, 1}};
+        struct tau_pools *const heap = opened(bands, COUNT_OF(bands), 0, 0);
+        void *objects[12];
+        for (unsigned round = 0; round < 2; round++) {
+            for (uint32_t i = 0; i < limit; i++) {
+                objects[i] = tau_pools_malloc(heap, 20);
+                EXPECT_EQUAL(test_port.peaks_count, round == 0 ? i + 1 : limit);
+                EXPECT_EQUAL(test_port.warnings_count, round == 1 || 5 * (i + 1) >= 4 * limit);
+                EXPECT_EQUAL(test_port.peak_used_count, test_port.peaks_count);
+            }
+            EXPECT(tau_pools_malloc(heap, 20) == NULL);
+            for (uint32_t i = 0; i < limit; i++) {
+                EXPECT_EQUAL(tau_pools_free(heap, objects[i]), TAU_OK);
+            }
+        }
+        EXPECT_EQUAL(test_port.peak_size_bytes, rounded(24));
+        EXPECT_EQUAL(test_port.peak_limit_count, limit);
+        EXPECT_EQUAL(test_port.peaks_count, limit);
+        EXPECT_EQUAL(test_port.inside_count, 0);
+    }
 }
 
 TEST_CASE(counters_do_not_wrap_around) {
@@ -217,6 +277,26 @@ TEST_CASE(blocks_have_the_alignment_of_their_size) {
     }
 }
 
+TEST_CASE(the_self_test_sees_damage) {
+    struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 0);
+    const struct budget_fields *const fields = budget_fields_of(&heap->blocks);
+    const uint8_t *const classes = &heap->blocks.owner[fields->order];
+    for (size_t i = 0; i + 1 < PLAN_COUNT; i++) {
+        struct budget_class *const class = budget_class_at(&heap->blocks, classes[i]);
+        class->used_count = class->fresh_count + 1;
+        EXPECT(!tau_pools_invariants_hold(heap));
+        class->used_count = class->fresh_count;
+        const size_t step =
+            budget_step_of((tau_word)pools_units_of(class->bucket_bytes), fields->size_level);
+        uint8_t *const entry = &heap->blocks.owner[fields->sizes + step];
+        const uint8_t before = *entry;
+        *entry = classes[PLAN_COUNT - 1];
+        EXPECT(!tau_pools_invariants_hold(heap));
+        *entry = before;
+        EXPECT(tau_pools_invariants_hold(heap));
+    }
+}
+
 // ---- Making a heap -----------------------------------------------------------------------------
 
 TEST_CASE(bad_bands_are_refused) {
@@ -237,7 +317,15 @@ TEST_CASE(bad_bands_are_refused) {
          3,
          0,
          TAU_PLAN_INVALID},
+        // In one step of 1/256, but not of 1/512.
+        {{{((1u << 17) + 100) * UNIT, 1}, {((1u << 17) + 356) * UNIT, 1}, {1u << 24, 1}},
+         3,
+         0,
+         TAU_PLAN_INVALID},
         {{{8, 1}}, 1, 24, TAU_BAD_ARGUMENT},
+        {{{8, 1}}, 1, 3, TAU_BAD_ARGUMENT},
+        {{{8, 1}}, 1, UNIT - 1, TAU_BAD_ARGUMENT},
+        {{{8, 1}}, 1, SIZE_MAX, TAU_BAD_ARGUMENT},
         {{{8, 1}}, 1, 8192, TAU_BAD_ARGUMENT},
         {{{1u << 30, UINT32_MAX}}, 1, 0, TAU_PLAN_TOO_LARGE},
         {{{1u << 20, 1}}, 1, 0, TAU_PLAN_TOO_LARGE},

@@ -35,9 +35,12 @@ TEST_CASE(an_overwritten_block_is_not_handed_out) {
         struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 0);
         tau_word *const object = tau_pools_malloc(heap, 24);
         EXPECT_EQUAL(tau_pools_free(heap, object), TAU_OK);
+        EXPECT_EQUAL(tau_pools_reason(heap, 24), TAU_OK);
         object[word] ^= 0x100;
+        EXPECT_EQUAL(tau_pools_reason(heap, 24), TAU_OVERWRITTEN);
         EXPECT(tau_pools_malloc(heap, 24) == NULL);
         EXPECT_EQUAL(test_port.misuse_reason, TAU_OVERWRITTEN);
         EXPECT_EQUAL(tau_pools_band_statistics(heap, 0).exceeded_count, 0);
+        EXPECT_EQUAL(test_port.out_of_memory_count, 0);
     }
 }

@@ -5,6 +5,16 @@
 
 struct test_port test_port;
 
+// Its own calls run undisturbed.
+static void run_other_thread(void (**thread)(void)) {
+    void (*const other)(void) = *thread;
+    *thread = NULL;
+    if (other) {
+        other();
+    }
+    *thread = other;
+}
+
 void test_port_lock(const void *heap) {
     (void)heap;
     test_port.nested_count += test_port.lock_depth != 0;
@@ -18,6 +28,7 @@ void test_port_unlock(const void *heap) {
         test_port.nested_count++;
     } else {
         test_port.lock_depth--;
+        run_other_thread(&test_port.on_unlock);
     }
 }
 
@@ -47,13 +58,13 @@ void test_port_trace(const void *heap, const void *old, const void *pointer, siz
     test_port.trace_alignment = alignment;
 }
 
-static void run_other_thread(void) {
-    void (*other)(void) = test_port.on_move;
-    test_port.on_move = NULL;  // the other thread's own moves run undisturbed
-    if (other) {
-        other();
-    }
-    test_port.on_move = other;
+void test_port_peak(size_t size_bytes, size_t count, size_t limit_count) {
+    test_port.inside_count += test_port.lock_depth;
+    test_port.peaks_count++;
+    test_port.peak_size_bytes = size_bytes;
+    test_port.peak_used_count = count;
+    test_port.peak_limit_count = limit_count;
+    test_port.warnings_count += count == limit_count - limit_count / 5;
 }
 
 void test_port_forget_region(const void *space, unsigned start) {
@@ -65,9 +76,9 @@ void test_port_forget_region(const void *space, unsigned start) {
 void test_port_move(void *to, const void *from, size_t size_bytes) {
     test_port.inside_count += test_port.lock_depth;
     test_port.moves_count++;
-    run_other_thread();
+    run_other_thread(&test_port.on_move);
     memmove(to, from, size_bytes);
-    run_other_thread();
+    run_other_thread(&test_port.on_move);
 }
 
 void test_port_fill(void *to, int value, size_t size_bytes) {

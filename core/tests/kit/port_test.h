@@ -21,8 +21,12 @@ struct test_port {
     const void *trace_pointer;
     size_t trace_size_bytes;
     size_t trace_alignment;
+    unsigned peaks_count;
+    size_t peak_size_bytes, peak_used_count, peak_limit_count;
+    unsigned warnings_count;  // as core/port.h shows it
     unsigned moves_count;
-    void (*on_move)(void);  // another thread that runs just before and after a move, if set
+    void (*on_move)(void);    // another thread that runs just before and after a move, if set
+    void (*on_unlock)(void);  // another thread that has waited for the lock, if set
     void (*on_forget)(const void *space, unsigned start);  // an MMU that keeps translations, if set
 };
 
@@ -34,6 +38,7 @@ void test_port_misuse(const void *heap, const void *pointer, int reason);
 void test_port_out_of_memory(const void *heap, size_t size_bytes);
 void test_port_trace(const void *heap, const void *old, const void *pointer, size_t size_bytes,
                      size_t alignment);
+void test_port_peak(size_t size_bytes, size_t count, size_t limit_count);
 void test_port_forget_region(const void *space, unsigned start);
 void test_port_move(void *to, const void *from, size_t size_bytes);
 void test_port_fill(void *to, int value, size_t size_bytes);
@@ -44,6 +49,8 @@ void test_port_fill(void *to, int value, size_t size_bytes);
 #define TAU_PORT_OUT_OF_MEMORY(heap, size_bytes) test_port_out_of_memory((heap), (size_bytes))
 #define TAU_PORT_TRACE(heap, old, pointer, size_bytes, alignment)                                  \
     test_port_trace((heap), (old), (pointer), (size_bytes), (alignment))
+#define TAU_PORT_PEAK(heap, size_bytes, count, limit_count)                                        \
+    ((void)(heap), test_port_peak((size_bytes), (count), (limit_count)))
 #define TAU_PORT_FORGET_REGION(space, start) test_port_forget_region((space), (start))
 #define TAU_PORT_MOVE(to, from, size_bytes) test_port_move((to), (from), (size_bytes))
 #define TAU_PORT_FILL(to, value, size_bytes) test_port_fill((to), (value), (size_bytes))

@@ -1,6 +1,6 @@
 """The fixtures of these tests."""
 
 from testing.recorded import build, record, tau
-from testing.runtime import plan, run
+from testing.runtime import bands, plan, run
 
-__all__ = ["build", "plan", "record", "run", "tau"]
+__all__ = ["bands", "build", "plan", "record", "run", "tau"]

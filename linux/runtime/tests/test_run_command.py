@@ -22,7 +22,7 @@ from testing.runtime import MakePlan, RunProgram, settings_variables
 KEYS = {
     *("version", "command", "program", "plan_sha256", "is_complete", "calls", "threads"),
     *("classes", "shared_bytes", "shared_peak", "spilled_objects", "spilled_bytes"),
-    *("spill_peak", "refusals", "sites", "bounds", "colors", "exit_status", "signal"),
+    *("spill_peak", "refusals", "sites", "bounds", "guarantee", "colors", "exit_status", "signal"),
 }
 # Allocates COUNT objects of SIZE, frees none.
 OBJECTS = "import ctypes\nm = ctypes.CDLL(None).malloc\nm.restype = ctypes.c_void_p\n"
@@ -40,7 +40,8 @@ def test_peaks_and_spilled_objects(run: RunProgram, plan: MakePlan) -> None:
     done = run(*objects(115, 40_000), options=options)
     found = done.document
     assert (done.status, done.stdout, found.keys()) == (0, "115\n", KEYS)
-    assert found["classes"] == [{"size_bytes": 40_000, "count": 100, "peak": 100}]
+    pool = {"size_bytes": 40_000, "count": 100, "peak": 100, "exceeded": None}
+    assert (found["classes"], found["guarantee"]) == ([pool], None)
     assert 600_000 < found["shared_peak"] <= found["shared_bytes"] < 2_000_000
     assert (found["spilled_objects"], found["refusals"], found["exit_status"]) == (0, 0, 0)
     assert "the plan held: nothing spilled" in done.stderr
@@ -463,7 +464,9 @@ def test_children_of_the_planned_program_have_no_descriptor(run: RunProgram) -> 
     assert done.stdout.split() == ["0", "1", "2", "3"], done.stdout
 
 
-def test_no_fault_and_no_system_call(build: Build, run: RunProgram, plan: MakePlan) -> None:
+def test_no_fault_and_no_system_call(
+    build: Build, run: RunProgram, plan: MakePlan, bands: MakePlan
+) -> None:
     """Under SCHED_FIFO, 200,000 calls on a locked heap: a system call would kill the program."""
     program = build("runtime_realtime")
     roomy = ("--plan", plan(1 << 24, (1008, 20), (64, 20)), "--lock")
@@ -476,6 +479,8 @@ def test_no_fault_and_no_system_call(build: Build, run: RunProgram, plan: MakePl
     # In a plan that is too small, the spill heap is locked too.
     small = ("--plan", plan(100_000), "--lock", "--spill", 1 << 21)
     assert run(program, options=small).stdout == "0 1 200000\n"
+    limited = ("--plan", bands((1008, 64), (20_000, 60)), "--lock", "--strict")
+    assert run(program, options=limited).stdout == "0 1 200000\n"
     # Without --lock pages come when they are used: the test can fail.
     faults = int(run(program, options=roomy[:2]).stdout.split()[0])
     assert faults > 50

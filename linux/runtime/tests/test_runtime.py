@@ -1,7 +1,8 @@
 """Programs behave on our heaps as on the C library's.
 
 Method: programs that check every result themselves run without a plan, on a plan that holds them,
-and on one that is far too small, so that both heaps and the way between them are used.
+on one that is far too small, so that both heaps and the way between them are used, and on one of
+bands.
 """
 
 import os
@@ -21,13 +22,18 @@ PLANS = {
     "none": None,
     "roomy": (1 << 26, (64, 50), (32, 100), (1008, 20), (8192, 3)),
     "small": (100_000, (64, 3), (32, 5), (1008, 2)),
+    "bands": ((64, 50), (1008, 20), (8192, 9), (300_000, 2)),
 }
 
 
 @pytest.fixture(params=PLANS)
-def options(request: pytest.FixtureRequest, plan: MakePlan) -> tuple[object, ...]:
+def options(
+    request: pytest.FixtureRequest, plan: MakePlan, bands: MakePlan
+) -> tuple[object, ...]:
     """The options of `tau run` for one of PLANS."""
     sizes = PLANS[request.param]
+    if request.param == "bands":
+        return ("--plan", bands(*sizes))
     return () if sizes is None else ("--plan", plan(sizes[0], *sizes[1:]))
 
 
@@ -121,6 +127,17 @@ def test_a_sparse_calloc_in_a_plan(
     assert (resident_kib < 3000, wrong) == (True, 0)
 
 
+@pytest.mark.parametrize("size", [1 << 30, 30 << 20])
+def test_a_sparse_calloc_in_a_band(
+    build: Build, run: RunProgram, bands: MakePlan, size: int
+) -> None:
+    """The same: a block that was never handed out is zero, and one that was is cleared."""
+    options = ("--plan", bands((100_000, 9), (size, 1)), "--strict")
+    done = run(build("runtime_sparse"), size, options=options)
+    resident_kib, wrong = map(int, done.stdout.split())
+    assert (resident_kib < 3000, wrong) == (True, 0)
+
+
 def test_calloc_clears_what_a_free_block_left_at_the_end(
     build: Build, run: RunProgram, plan: MakePlan
 ) -> None:
@@ -143,12 +160,19 @@ def test_calloc_clears_what_a_free_block_left_at_the_end(
         ("resized-stack", "no object of this allocator starts there"),
     ],
 )
-@pytest.mark.parametrize("more", [(), ("pool",), ("beside",)])
+@pytest.mark.parametrize("more", [(), ("pool",), ("beside",), ("band",)])
 def test_misuse_stops_the_program(
-    build: Build, run: RunProgram, plan: MakePlan, kind: str, words: str, more: tuple[str, ...]
+    build: Build,
+    run: RunProgram,
+    plan: MakePlan,
+    bands: MakePlan,
+    kind: str,
+    words: str,
+    more: tuple[str, ...],
 ) -> None:
     """A pointer that is not an object: one line with the cause, and SIGABRT."""
-    options = ("--plan", plan(1 << 20, (64, 4)))
+    planned = bands((1500, 400)) if more == ("band",) else plan(1 << 20, (64, 4))
+    options = ("--plan", planned)
     done = run(build("runtime_misuse"), kind, *more, options=options)
     assert (done.status, done.stdout, done.document["signal"]) == (134, "", "SIGABRT")
     assert words in done.stderr
@@ -169,6 +193,17 @@ def test_an_overwritten_header_stops_the_program(
     done = run(build("runtime_misuse"), kind, options=("--plan", plan(1 << 20)))
     assert (done.status, done.stdout, done.document["signal"]) == (134, "", "SIGABRT")
     assert re.search(rf"^tau run: runtime_misuse\[\d+\]: {words} overwritten$", done.stderr, re.M)
+
+
+def test_an_overwritten_block_of_a_band_stops_the_program(
+    build: Build, run: RunProgram, bands: MakePlan
+) -> None:
+    """It is not taken for a full band: the request that would get the block says so."""
+    options = ("--plan", bands((992, 50), (1008, 9), (5000, 9)))
+    done = run(build("runtime_misuse"), "overrun-then-malloc", options=options)
+    assert (done.status, done.document["signal"]) == (134, "SIGABRT"), done.stderr
+    assert "malloc: a free block was overwritten" in done.stderr
+    assert done.document["guarantee"]["within_limits"] is True
 
 
 @pytest.mark.parametrize("is_planned", [False, True])

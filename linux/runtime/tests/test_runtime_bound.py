@@ -16,6 +16,7 @@ from testing.random_trace import FREE, MALLOC, write_events
 from testing.runtime import RunProgram
 
 SPECIFICATION = Path(__file__).resolve().parents[3] / "docs" / "spec" / "runtime.md"
+HOST = ("--layout", "host")
 COLORS = SPECIFICATION.with_name("run_colors.md")
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="bounds are stated for x86-64"
@@ -24,12 +25,14 @@ pytestmark = pytest.mark.skipif(
 
 def test_stated_bounds() -> None:
     """Each row of the table, to the instruction."""
-    row = r"^\| (alone|several threads|of a task) \| (\d+) / (\d+) \|"
+    row = r"^\| (alone.*|several threads.*|of a task) \| (\d+) / (\d+) \|"
     rows = re.findall(row, SPECIFICATION.read_text() + COLORS.read_text(), re.M)
-    found = run_bounds.operations()
+    found, limited = run_bounds.operations(), run_bounds.operations(has_limits=True)
     assert {name: (int(malloc), int(free)) for name, malloc, free in rows} == {
         "alone": (found["malloc_alone"], found["free_alone"]),
         "several threads": (found["malloc"], found["free"]),
+        "alone, within limits": (limited["malloc_alone"], limited["free_alone"]),
+        "several threads, within limits": (limited["malloc"], limited["free"]),
         "of a task": run_bounds.bounds(()),
     }
 
@@ -44,13 +47,19 @@ def test_a_plan_of_this_machine_has_them(run: RunProgram, tmp_path: Path) -> Non
     write_events(tmp_path / "t.tau", [(MALLOC, 0, 100_000, 0), (FREE, 0, 0, 0)])
     said_by("plan", "t.tau", "-o", "firmware.toml", folder=tmp_path)
     assert '"run"' not in (tmp_path / "firmware.toml").read_text()
-    said = said_by("plan", "t.tau", "--layout", "host", "-o", "host.toml", folder=tmp_path)
+    said = said_by("plan", "t.tau", *HOST, "-o", "host.toml", folder=tmp_path)
     malloc = run_bounds.operations()["malloc"]
     assert f"instructions of a call under `tau run`, at most: malloc {malloc}, free " in said
     assert "no problems" in said_by("check", "host.toml", folder=tmp_path)
     done = run("true", options=("--plan", tmp_path / "host.toml"))
     assert done.document["bounds"] == run_bounds.operations()
     assert run("true").document["bounds"] == {}
+    said = said_by("plan", "t.tau", "--guarantee", *HOST, "-o", "bands.toml", folder=tmp_path)
+    limited = run_bounds.operations(has_limits=True)
+    assert f"at most: malloc {limited['malloc']}, free {limited['free']} with several" in said
+    assert "no problems" in said_by("check", "bands.toml", folder=tmp_path)
+    done = run("true", options=("--plan", tmp_path / "bands.toml"))
+    assert done.document["bounds"] == limited
 
 
 def test_another_library_is_noticed(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     tau check plan.toml --json
     tau check tasks.toml
     tau check plan.toml later.tau
+    tau check plan.toml runs
 
     Of a trace it checks every checksum, every event, and the footer against the events. It also
     reports events that are missing because recording stopped early, because the file was cut, or
@@ -44,12 +45,12 @@ def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     Of a code recording it checks every checksum, that counts, touches and times agree, and whether
     the kernel reached its steady state.
 
-    Descriptions are the tasks and geometries of `tau tlb`, and the systems of `tau compose`. The
-    first mistake that the planner would refuse is printed. Recordings that tasks name are read.
-    Whether tasks fit a geometry is what `tau tlb plan` says.
+    Descriptions are the tasks and geometries of `tau tlb`, the systems of `tau compose`, and limits
+    for `tau plan --limits`. The first mistake that the planner would refuse is printed. Recordings
+    that tasks name are read. Whether tasks fit a geometry is what `tau tlb plan` says.
 
     With TRACES, FILE is a plan of `tau plan --guarantee`. The limits that a recording exceeds are
-    printed: by how much, first when, and at which call site.
+    printed: by how much, first when, and at which call site. A folder stands for all *.tau in it.
 
     Exit status: 0 if there is no problem; 1 if there are problems, which are printed with their
     places; 3 if a recording exceeds a limit.
@@ -73,10 +74,8 @@ def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
         result["misuse"] = [{"place": one.place, "cause": one.cause} for one in checked.misuses]
 
     def human() -> None:
-        for problem in problems:
-            print(f"{file}: {problem.place}: {problem.cause}")
-        for misuse in checked.misuses:
-            print(f"{file}: {misuse.place}: {misuse.cause}")
+        for one in (*problems, *checked.misuses):
+            print(f"{file}: {one.place}: {one.cause}")
         counted = output.count(len(problems), "problem") if problems else "no problems"
         is_misuse = checked.misuses and not problems
         of_program = "; the program misused its heap, see above" if is_misuse else ""
@@ -84,7 +83,7 @@ def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
         if items := unseen.checked(kind):
             print(unseen.told(items))
         if any(problem.place == "bounds" for problem in problems):
-            print("next: make the plan again with `tau plan`, for the installed core and compilers")
+            print(f"next: {_planned_again(file, kind)}")
         if next_step:
             print(f"next: {next_step}")
 
@@ -94,10 +93,21 @@ def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     return EXIT_FAILED if problems else 0
 
 
+def _planned_again(file: Path, kind: str) -> str:
+    """What to do about a plan whose bounds are of another core."""
+    from tautochrone.plan.again import again
+    from tautochrone.plan.file import load_any_plan
+
+    if kind == "plan":
+        return again(file, load_any_plan(file))
+    return "make the plan again, for the installed core and compilers"
+
+
 def check_file(file: Path) -> tuple[str, Checked]:
     """Return the kind of a file and the result. A file of no known kind has one problem."""
     from tautochrone.coldcode.recording import is_code_recording, problems_of
     from tautochrone.commands import described
+    from tautochrone.commands.check_limits import heap_problem
     from tautochrone.facts import trace_format
     from tautochrone.plan.checking import check_plan
     from tautochrone.trace.checking import Checked, Problem, check_trace
@@ -117,6 +127,8 @@ def check_file(file: Path) -> tuple[str, Checked]:
     if described_kind in described.CHECKS:
         return described_kind, described.check(file, described_kind)
     kind, problems = check_plan(file, head)
+    if not problems and (cause := heap_problem(file)):
+        problems = [Problem("heap", cause)]
     if kind == "unknown":
         return kind, Checked(problems, next_step=status_error(STATUS_NOT_A_TRACE, file).next_step)
     return kind, Checked(problems)

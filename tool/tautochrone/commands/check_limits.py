@@ -1,15 +1,33 @@
-"""`tau check PLAN TRACE…`: which limits of a plan of bands recordings exceed."""
+"""`tau check`: a plan of bands; `tau check PLAN TRACE…`: which of its limits recordings exceed."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from tautochrone import unseen
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.heap.exceeding import Exceeded, exceeded
-from tautochrone.plan.file import load_plan
+from tautochrone.heap.guarantee import arena_problem
+from tautochrone.plan.again import again
+from tautochrone.plan.file import Plan, bucket_bytes, load_any_plan, load_plan
+from tautochrone.plan.remarks import note_plan
+from tautochrone.trace.ending import note_ending
 from tautochrone.trace.file import open_trace
+from tautochrone.trace.folder import traces_in
+
+
+# Of a firmware, whose recording names no module.
+ADDRESSES = (
+    "+0xADDRESS is where a call returns to: `arm-none-eabi-addr2line -e FIRMWARE.elf` of it less 2"
+    " is the line of the call"
+)
+
+
+def heap_problem(plan_path: Path) -> str:
+    """How the heap of a plan of bands differs from what these take, or ""."""
+    return arena_problem(load_any_plan(plan_path))
 
 
 def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
@@ -21,38 +39,51 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
             f"check the recordings one by one, or replay them: tau replay TRACE --plan {plan_path}",
             EXIT_USAGE,
         )
-    found = {trace: exceeded(open_trace(trace), plan) for trace in traces}
+    opened = {trace: open_trace(trace) for trace in traces_in(traces)}
+    found = {trace: exceeded(reader, plan) for trace, reader in opened.items()}
     result: dict[str, Any] = {
         "plan": str(plan_path),
         "within_limits": not any(found.values()),
         "traces": [
-            {"trace": str(trace), "exceeded": [each._asdict() for each in rows]}
+            {
+                "trace": str(trace),
+                "exceeded": [each._asdict() for each in rows],
+                "ending": opened[trace].ending.document(),
+            }
             for trace, rows in found.items()
         ],
+        unseen.KEY: list(unseen.LIMITS),
     }
 
     def human() -> None:
         for trace, rows in found.items():
             for row in rows:
-                print(f"{trace}: {told(row)}")
+                print(f"{trace}: {told(row, plan)}")
             if not rows:
-                print(f"{trace}: stays within all {len(plan.classes)} limits")
-        if any(found.values()):
-            print("next: plan from these recordings too, or raise a limit with --limits")
+                print(f"{trace}: within all limits of {output.count(len(plan.classes), 'band')}")
+        if any(row.site.startswith("+") for rows in found.values() for row in rows):
+            print(ADDRESSES)
+        print(unseen.told(unseen.LIMITS))
+        if over := [trace for trace, rows in found.items() if rows]:
+            print(f"next: {again(plan_path, plan, over)}")
+            print("      or state a higher limit in a file: --limits FILE (`tau plan --help`)")
 
     output.emit(as_json, "check", result, human)
+    for trace, reader in opened.items():
+        note_ending(trace, reader.ending)
+    note_plan(plan_path, plan)
     return EXIT_LIMIT_EXCEEDED if any(found.values()) else EXIT_DONE
 
 
-def told(row: Exceeded) -> str:
+def told(row: Exceeded, plan: Plan) -> str:
     """A row in words."""
     where = f" at event {row.first_event:,}" + (f", from {row.site}" if row.site else "")
+    objects = output.count(row.peak_count, "object")
     if row.limit_count == 0:
-        return (
-            f"{output.count(row.peak_count, 'object')} at once in no band, of up to"
-            f" {row.size_bytes:,} bytes; first{where}"
-        )
+        return f"{objects} at once in no band, of up to {row.size_bytes:,} bytes; first{where}"
+    blocks = [bucket_bytes(size, plan.layout) for size, _ in plan.classes]
+    low = 1 + max((block for block in blocks if block < row.size_bytes), default=0)
     return (
-        f"{row.peak_count:,} objects of up to {row.size_bytes:,} bytes at once, the limit is"
+        f"{objects} of {low:,} … {row.size_bytes:,} bytes at once, the limit is"
         f" {row.limit_count:,}; first{where}"
     )

@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 PATH = click.Path(dir_okay=False, path_type=Path)
 
 
-def _systems_of(plan: Plan | None) -> list[str]:
-    """TLSF, and what a plan is for; a plan without pools runs as a budget without classes."""
-    if plan is None:
-        return ["tlsf"]
-    return ["tlsf", "pools" if plan.system == "pools" else "budget"]
+def _planned(plan: Plan | None) -> str:
+    """The system that a plan is for; a plan without pools runs as a budget without classes."""
+    return "pools" if plan and plan.system == "pools" else "budget"
 
 
 class _WithSystems(click.Command):
@@ -95,16 +93,15 @@ def command(
     from tautochrone.report.text import Replayed, show
 
     plan = load_plan(plan_path) if plan_path else None
-    names = on.split(",") if on else _systems_of(plan)
+    planned = _planned(plan)
+    names = on.split(",") if on else ["tlsf", planned][: 2 if plan else 1]
     options = options_of(plan, **given)
     with beginning_of(trace, events) as reader:
         entries = entries_of(opened := OpenTrace(reader), names, options)
         header = reader.header
     if any(entry.pages is not None and entry.pages.is_blind for entry in entries):
-        output.note(
-            f"{trace} holds no accesses, so pages are mapped for headers and calloc only;"
-            " record with `tau record --accesses`, or give --touch all"
-        )
+        cause = f"{trace} holds no accesses, so pages are mapped for headers and calloc only"
+        output.note(f"{cause}; record with `tau record --accesses`, or give --touch all")
     result = {
         "trace": str(trace),
         "plan": str(plan_path) if plan_path else None,
@@ -122,7 +119,7 @@ def command(
     }
     replayed = Replayed(
         *(str(trace), result["plan"], options.heap_bytes, options.isa, options.core_build.told()),
-        *(entries, words_of(**given, events=events)),
+        *(entries, words_of(**given, events=events), planned),
     )
     output.emit(as_json, "replay", result, lambda: show(replayed))
     note_ending(trace, opened.ending)

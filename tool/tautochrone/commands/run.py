@@ -24,8 +24,15 @@ from tautochrone.record import program
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 from tautochrone.run import cgroup, launch
 from tautochrone.run.colors import NAME_CHARACTERS_MAX, STACK_MIN_BYTES, Colors, colors_of
-from tautochrone.run.launch import How, Ran
-from tautochrone.run.report import Report, read_report, refuse_unrun, say
+from tautochrone.run.launch import THRESHOLD_PERCENT, How, Ran
+from tautochrone.run.report import (
+    POOLS,
+    Report,
+    limits_document,
+    read_report,
+    refuse_unrun,
+    say,
+)
 
 HOST = "host"
 LOCKED_STEP = "raise it (`ulimit -l`, or memlock in /etc/security/limits.conf)"
@@ -42,6 +49,8 @@ NEEDED = (
     ("--lock", ("--plan",), SIZED),
     ("--spill", ("--plan",), SIZED),
     ("--strict", ("--plan", "--colors"), SIZED),
+    ("--guarantee", ("--plan",), "only plans have limits"),
+    ("--threshold", ("--plan",), "only plans have limits"),
     ("--geometry", ("--colors",), ""),
     ("--unverified", ("--colors",), ""),
     ("--thread", ("--colors",), ""),
@@ -64,6 +73,20 @@ WITHOUT_STRICT = "run it without --strict: the result says what does not fit the
     "plan_path",
     type=PATH,
     help="Plan of the program's heap, made with --layout host (default: one heap without a plan).",
+)
+@click.option(
+    "--guarantee",
+    "is_guaranteed",
+    is_flag=True,
+    help="Refuse a plan without limits, which `tau plan --guarantee` makes (default: run any"
+    " plan).",
+)
+@click.option(
+    "--threshold",
+    type=click.IntRange(min=1, max=100),
+    metavar="PERCENT",
+    help="Warn of each band of a plan with limits that came to PERCENT of its limit (default:"
+    f" {THRESHOLD_PERCENT}).",
 )
 @click.option(
     "--colors",
@@ -138,6 +161,8 @@ WITHOUT_STRICT = "run it without --strict: the result says what does not fit the
 )
 def command(
     plan_path: Path | None,
+    is_guaranteed: bool,
+    threshold: int | None,
     colors_path: Path | None,
     geometry_path: Path | None,
     unverified: bool,
@@ -156,16 +181,18 @@ def command(
     \b
     tau run --plan plan.toml -- ./program --its arguments
     tau run --plan plan.toml --lock --json run.json -- ./program
+    tau run --plan limits.toml --guarantee --threshold 90 -- ./program
     tau run --colors plan.toml --geometry host.toml -- ./program
     tau run -- ./program
 
-    What does not fit the plan is served from a spill heap, counted, and reported at the end.
+    What does not fit the plan is served from a spill heap, counted, and reported at the end. With a
+    plan of `tau plan --guarantee`, the report says how near each band came to its limit.
     """
-    words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
-    if not words:
-        raise click.UsageError("name the program to run: tau run -- PROGRAM [ARGUMENTS]...")
+    words = _words(arguments)
     given = {
         "--plan": plan_path,
+        "--guarantee": is_guaranteed,
+        "--threshold": threshold,
         "--colors": colors_path,
         "--geometry": geometry_path,
         "--unverified": unverified,
@@ -176,7 +203,7 @@ def command(
     }
     refuse_combinations(given, EXCLUDED, NEEDED)
     with _own_status():
-        plan, plan_hash = _plan_of(plan_path) if plan_path is not None else (None, None)
+        plan, plan_hash = _plan_of(plan_path, is_guaranteed or threshold is not None)
         colors = None
         if colors_path is not None:
             colors = colors_of(colors_path, geometry_path, list(map(_thread_of, threads)))
@@ -187,7 +214,8 @@ def command(
             output_file.check(json_path, force, inputs, False)
     use_preset = preset == "auto" and (plan is not None or colors is not None)
     variables = record_launch.preset_of(dict(os.environ)) if use_preset else None
-    how = How(plan, spill_bytes, strict, lock, children, variables, colors)
+    percent = threshold or THRESHOLD_PERCENT
+    how = How(plan, spill_bytes, strict, lock, children, variables, colors, percent)
     _refuse_locking(how)
     if colors is not None:
         _note_tasks(colors)
@@ -196,10 +224,18 @@ def command(
     refuse_unrun(report, ran.ended.exit_status, EXIT_CANNOT_RUN_SO)
     _say(report, ran, Path(words[0]).name, how, program.sanitizer(inputs[0]))
     if json_path is not None:
-        document = _document(report, ran, words[0], plan, plan_hash, colors)
+        document = _document(report, ran, words[0], how, plan_hash)
         with _own_status(ran.ended.exit_status):
             _write(document, json_path, force, inputs)
     return ran.ended.exit_status
+
+
+def _words(arguments: tuple[str, ...]) -> list[str]:
+    """The program and its arguments."""
+    words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
+    if not words:
+        raise click.UsageError("name the program to run: tau run -- PROGRAM [ARGUMENTS]...")
+    return words
 
 
 @contextlib.contextmanager
@@ -225,9 +261,20 @@ def _thread_of(text: str) -> tuple[int, str]:
     return int(number), name
 
 
-def _plan_of(path: Path) -> tuple[Plan, str]:
-    """Return the plan and its file's hash. Raises TauError if it is not for this machine."""
+def _plan_of(path: Path | None, needs_limits: bool) -> tuple[Plan, str] | tuple[None, None]:
+    """The plan and its file's hash; None without a path.
+
+    Raises TauError if it is not for this machine, or has no limits though they are needed.
+    """
+    if path is None:
+        return None, None
     plan = load_plan(path)
+    if needs_limits and plan.system != POOLS:
+        raise TauError(
+            f"{path} has no limits: it is not a plan of `tau plan --guarantee`",
+            "plan with --guarantee, or leave --guarantee and --threshold out",
+            EXIT_USAGE,
+        )
     if plan.layout != HOST:
         raise TauError(
             f"{path} is a plan for a {plan.layout}-bit target, not for programs of this machine",
@@ -282,7 +329,8 @@ def _say(
     report: Report | None, ran: Ran, name: str, how: How, sanitizer: tuple[str, str] | None
 ) -> None:
     if report is not None:
-        say(report, how.plan, name, WITHOUT_STRICT if how.is_strict else None)
+        step = WITHOUT_STRICT if how.is_strict else None
+        say(report, how.plan, name, how.threshold_percent, step)
         return
     if sanitizer is not None:
         output.warn(f"tau: {name} left no counts: it {sanitizer[0]}", sanitizer[1])
@@ -312,14 +360,13 @@ def _step_after_signal(signal_name: str, how: How) -> str:
 
 
 def _document(
-    report: Report | None,
-    ran: Ran,
-    name: str,
-    plan: Plan | None,
-    plan_hash: str | None,
-    colors: Colors | None,
+    report: Report | None, ran: Ran, name: str, how: How, plan_hash: str | None
 ) -> dict[str, Any]:
     found = report or Report()
+    plan, colors = how.plan, how.colors
+    limits = None
+    if plan is not None and plan.system == POOLS:
+        limits = limits_document(report, plan, how.threshold_percent)
     return {
         "version": output.JSON_VERSION,
         "command": "run",
@@ -328,6 +375,7 @@ def _document(
         "is_complete": report is not None,
         **found.document(),
         "bounds": bounds.of_run(plan.sections.get(bounds.NAME)) if plan is not None else {},
+        "guarantee": limits,
         "colors": None if colors is None else _colors_document(colors, found),
         "exit_status": ran.ended.exit_status,
         "signal": ran.ended.signal_name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,8 @@ def command(
     if held:
         _certify(plan_path, plan, done)
     result = _result(plan_path, plan, done, held)
-    output.emit(as_json, "verify", result, lambda: _print(plan_path, plan, done, held))
+    paths = [trace.path for trace in opened]
+    output.emit(as_json, "verify", result, lambda: _print(plan_path, plan, done, paths))
     for trace in opened:
         note_ending(trace.path, trace.ending)
     note_plan(plan_path, plan)
@@ -178,11 +180,15 @@ def _result(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> dict[s
             }
             for each in done
         ],
-        unseen.KEY: list(unseen.VERIFICATION),
+        unseen.KEY: list(_unseen(plan)),
     }
 
 
-def _print(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> None:
+def _unseen(plan: Plan) -> tuple[str, ...]:
+    return unseen.VERIFICATION_OF_LIMITS if plan.system == "pools" else unseen.VERIFICATION
+
+
+def _print(plan_path: Path, plan: Plan, done: list[Done], traces: list[Path]) -> None:
     from tautochrone.plan.build import build_of
     from tautochrone.verify.recordings import bounds_of
 
@@ -203,17 +209,32 @@ def _print(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> None:
                 bound += (
                     f" as linked; the header's, of the core alone, is {stated[call.operation]:,}"
                 )
-            over = "  OVER" if call.over > 0 else ""
-            print(f"  {call.operation:<14} {call.instructions_max:>8,} instructions, {bound}{over}")
-    print(unseen.told(unseen.VERIFICATION))
-    if held:
+            if call.over > 0:
+                bound += "  OVER" if call in each.over else " within the limits; one was refused"
+            print(f"  {call.operation:<14} {call.instructions_max:>8,} instructions, {bound}")
+    print(unseen.told(_unseen(plan)))
+    if all(each.held for each in done):
         print(f"verified; written into {plan_path}")
-        return
-    refused = " ".join(dict.fromkeys(each.run.trace for each in done if each.refusals))
-    if refused:
-        print(
-            f"next: make the plan from its recordings and from {refused}: tau plan RECORDING…"
-            f" {refused} -o {plan_path} --header heap_plan.h --force"
-        )
+    for step in _next_steps(plan_path, plan, done, traces):
+        print(f"next: {step}")
+
+
+def _next_steps(
+    plan_path: Path, plan: Plan, done: list[Done], traces: list[Path]
+) -> Iterator[str]:
+    """What to do about refused requests, and about calls that exceeded their bounds."""
+    from tautochrone.plan import bounds
+    from tautochrone.plan.again import again
+
+    names = {each.run.trace for each in done if each.refusals}
+    if refused := [path for path in traces if path.name in names]:
+        if plan.system == "pools":
+            named = " ".join(map(str, refused))
+            yield f"tau check {plan_path} {named} says which limits are exceeded; then"
+        yield again(plan_path, plan, refused)
     if any(each.over for each in done):
-        print(f"next: tau check {plan_path} says what changed since the bounds were stated")
+        stated = plan.sections.get(bounds.NAME)
+        moved = bounds.problems(stated, plan) if stated else []
+        yield from (f"{text}; {again(plan_path, plan)}" for text in moved[:1])
+        if not moved:
+            yield "report this: a bound is wrong. Include the plan, the recording and the firmware"

@@ -87,11 +87,11 @@ def check(
     - it is a file and one of `others`, the inputs and other outputs,
     - it is an existing file and `force` is not set (OutputExists),
     - its folder is missing or cannot be written,
-    - it is stdout and `as_json` is set.
+    - it is stdout, and `as_json` is set or one of `others` is stdout too.
     """
-    if as_json and is_stdout(path):
-        cause = f"--json and -o {path} both write to stdout"
-        raise TauError(cause, "name a file with -o", EXIT_USAGE)
+    if is_stdout(path) and (as_json or any(map(is_stdout, others := list(others)))):
+        cause = f"{'--json' if as_json else 'another output'} and {path} both write to stdout"
+        raise TauError(cause, "name a file", EXIT_USAGE)
     file = _target_of(path).file
     if file is None:
         return

@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tautochrone.facts import trace_format
 from tautochrone.heap.limits import site_names
+from tautochrone.heap.objects import objects_of
 from tautochrone.plan.file import Plan, bucket_bytes
 from tautochrone.trace.file import TraceReader
-
-COLUMNS = ("op", "slot", "size_bytes", "align_log2", "flags", "site")
 
 
 class Exceeded(NamedTuple):
@@ -32,23 +30,16 @@ class Exceeded(NamedTuple):
 
 def exceeded(reader: TraceReader, plan: Plan) -> list[Exceeded]:
     """Every band that the recording exceeds, by size; objects above all bands last."""
-    number, event = _events_of(reader)
+    objects = objects_of(reader, plan.alignment_unit)
     blocks = np.array([bucket_bytes(size, plan.layout) for size, _ in plan.classes])
     limits = np.array([*(count for _, count in plan.classes), 0])
-    unit = plan.alignment_unit
-    alignment = np.maximum(1 << np.minimum(event["align_log2"], 40).astype(np.int64), unit)
-    key = -(-np.maximum(event["size_bytes"].astype(np.int64), 1) // alignment) * alignment
-    band = np.searchsorted(blocks, key)
-    is_aligned = np.append(blocks, 0)[band] % alignment == 0
-    band[~is_aligned] = len(blocks)
-    makes = event["op"] != trace_format.OP_FREE
-    ends = (event["op"] == trace_format.OP_FREE) | (event["op"] == trace_format.OP_REALLOC)
-    by_slot = np.argsort(event["slot"], kind="stable")
-    before = np.zeros(len(event), np.int64)
-    before[by_slot[1:]] = by_slot[:-1]
-    at = np.concatenate([np.flatnonzero(ends), np.flatnonzero(makes)])
-    whose = np.concatenate([band[before[ends]], band[makes]])
-    delta = np.repeat([-1, 1], [ends.sum(), makes.sum()])
+    band = np.searchsorted(blocks, objects.size_bytes)
+    # A pool starts at a multiple of the plan's alignment, as far as its blocks are such multiples.
+    aligned = np.minimum(blocks & -blocks, plan.alignment_bytes)
+    band[np.append(aligned, 0)[band] < objects.alignment_bytes] = len(blocks)
+    at = np.concatenate([np.flatnonzero(objects.ends), np.flatnonzero(objects.makes)])
+    whose = np.concatenate([band[objects.before[objects.ends]], band[objects.makes]])
+    delta = np.repeat([-1, 1], [objects.ends.sum(), objects.makes.sum()])
     names = site_names(reader)
     found = []
     for index, limit in enumerate(limits):
@@ -59,32 +50,20 @@ def exceeded(reader: TraceReader, plan: Plan) -> list[Exceeded]:
         over = np.flatnonzero(live > limit)
         if len(over):
             first = at[mine[over[0]]]
-            site = int(event["site"][first])
+            site = int(objects.site[first])
             above = index == len(blocks)
             found.append(
                 Exceeded(
-                    size_bytes=int(key[makes & (band == index)].max() if above else blocks[index]),
+                    size_bytes=int(
+                        objects.asked_bytes[objects.makes & (band == index)].max()
+                        if above
+                        else blocks[index]
+                    ),
                     limit_count=int(limit),
                     peak_count=int(live.max()),
-                    first_event=int(number[first]),
+                    first_event=int(objects.number[first]),
                     site=names[site - 1] if site else "",
                 )
             )
     return found
 
-
-def _events_of(reader: TraceReader) -> tuple[np.ndarray, np.ndarray]:
-    """The events that make, resize or free an object, and their numbers in the recording."""
-    numbers, events, count = [], [], 0
-    dtype = np.dtype([(name, np.uint64) for name in COLUMNS])
-    for columns in reader.columns(COLUMNS):
-        block = np.empty(len(columns.op), dtype)
-        for name in COLUMNS:
-            block[name] = getattr(columns, name)
-        used = (block["flags"] == 0) & (block["op"] != trace_format.OP_TOUCH)
-        numbers.append(np.flatnonzero(used) + count)
-        events.append(block[used])
-        count += len(block)
-    if not events:
-        return np.empty(0, np.int64), np.empty(0, dtype)
-    return np.concatenate(numbers), np.concatenate(events)

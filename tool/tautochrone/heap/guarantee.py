@@ -22,12 +22,11 @@ from tautochrone.heap.planners import bands
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import build as built
 from tautochrone.plan import sizes
-from tautochrone.plan.file import ALIGNMENT_BYTES, BANDS_ALIGNMENT_MAX, Plan, PlanClass, validate
+from tautochrone.plan.file import ALIGNMENT_BYTES, Plan, PlanClass, validate
 from tautochrone.trace.ending import Ending, misuse_error
 from tautochrone.trace.file import TraceReader, open_trace
 
 DEFAULT_MARGIN = 0.15
-COUNT_MAX = (1 << 32) - 1
 GIVEN, DEFAULT = "given", "default"
 
 
@@ -62,9 +61,9 @@ class Others:
     """What the same recordings need elsewhere, in bytes.
 
     `static_bytes`: a block for each object of each exact size. `any_order_bytes`: what any
-    allocator that moves nothing needs at least to hold every order of calls with this peak and
-    these sizes (Robson 1971). `half_fit_bytes`: what half-fit promises to hold them in, 2 M (1 +
-    log2 n).
+    allocator that moves nothing needs at least to hold every order of calls with this peak and any
+    sizes from the smallest to the largest (Robson 1971). `half_fit_bytes`: what half-fit holds them
+    in, 2 M (1 + log2 n), as o1heap's README states it, without its metadata.
     """
 
     static_bytes: int
@@ -111,7 +110,7 @@ def make_guarantee(
     is_as_recorded: bool = False,
     limits: Limits = Limits(),
 ) -> Guaranteed:
-    """Plan the smallest arena of bands for all recordings.
+    """Plan bands for all recordings, with an arena close to the smallest that bands can have.
 
     `margin` is added to every recorded limit; None: DEFAULT_MARGIN. `limits` of the user win over
     what was recorded, and get no margin. Raises TauError for recordings without an object or with
@@ -126,9 +125,10 @@ def make_guarantee(
     plain = bands.sizes_of(readers, unit)
     recorded = bands.sizes_of(readers, unit, matched)
     matched.refuse_unseen()
-    if not len(recorded.sizes_bytes):
+    peak_live_bytes = max(int(reader.totals.peak_live_bytes) for reader in readers)
+    if not len(recorded.sizes_bytes) or peak_live_bytes == 0:
         raise TauError(
-            "the recordings have no object, so there are no limits",
+            "the recordings have no object of a byte or more, so there are no limits",
             "record a run that allocates memory",
         )
     peaks, more = bands.peaks_of(recorded), matched.more(recorded.sizes_bytes)
@@ -137,12 +137,6 @@ def make_guarantee(
     margin = DEFAULT_MARGIN if margin is None else margin
     rows = _rows(best.bands, recorded, plain, (peaks, more), margin)
     alignment = int(recorded.alignments.max())
-    if alignment > BANDS_ALIGNMENT_MAX:
-        raise TauError(
-            f"the recordings have an object with an alignment of {alignment:,} bytes; pools have at"
-            f" most {BANDS_ALIGNMENT_MAX:,}",
-            "plan without --guarantee",
-        )
     measured = _arena_bytes(build, best.bands, alignment)
     planned = [bands.Band(row.size_bytes, row.count) for row in rows]
     plan = Plan(
@@ -164,7 +158,7 @@ def make_guarantee(
         plan=plan,
         readers=readers,
         measured_heap_bytes=measured,
-        peak_live_bytes=max(int(reader.totals.peak_live_bytes) for reader in readers),
+        peak_live_bytes=peak_live_bytes,
         sizes_count=len(recorded.sizes_bytes),
         others=_others(plain, bands.peaks_of(plain)),
         rows=rows,
@@ -172,6 +166,18 @@ def make_guarantee(
         excesses=_left_out(readers, unit, build, margin) if len(readers) > 1 else (),
         seconds=time.perf_counter() - started,
     )
+
+
+def arena_problem(plan: Plan) -> str:
+    """How a plan's heap differs from what its bands take; "" if it does not, or has no bands."""
+    if plan.system != "pools":
+        return ""
+    build = bands.Build(plan.alignment_unit // 2, plan.check_level)
+    given = [bands.Band(*each) for each in plan.classes]
+    arena = build.arena_bytes(given, plan.alignment_bytes)
+    if arena == plan.heap_bytes:
+        return ""
+    return f"heap_bytes is {plan.heap_bytes:,}, but the bands and their tables take {arena:,}"
 
 
 def _opened(traces: Sequence[Path | TraceReader], skip_misuse: bool) -> tuple[TraceReader, ...]:
@@ -213,7 +219,7 @@ def _rows(
         own = bands.Band(band.size_bytes, int(peaks[low, high - 1]))
         stated = int(more[low, high - 1])
         count = with_margin([own], margin)[0].count + stated
-        rows.append(Row(band.size_bytes, min(count, COUNT_MAX), live, stated))
+        rows.append(Row(band.size_bytes, count, live, stated))
         low, low_plain = high, high_plain
     return tuple(rows)
 
@@ -221,7 +227,7 @@ def _rows(
 def with_margin(limits: Sequence[bands.Band], margin: float) -> tuple[bands.Band, ...]:
     """The bands with their counts raised by a fraction, to the nearest whole object."""
     return tuple(
-        limit._replace(count=min(int(limit.count * (1 + margin) + 0.5), COUNT_MAX))
+        limit._replace(count=int(limit.count * (1 + margin) + 0.5))
         for limit in limits
     )
 

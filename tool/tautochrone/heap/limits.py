@@ -7,7 +7,7 @@ so many blocks more. Of limits that exclude each other, only the largest counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -16,23 +16,29 @@ import numpy as np
 from tautochrone.errors import TauError
 from tautochrone.facts import limits_format
 from tautochrone.files import toml_file
+from tautochrone.heap.objects import ASKED_BYTES_MAX, Objects
 from tautochrone.trace.file import TraceReader
 
-NEXT_STEP = 'write [[limit]] tables with size_bytes or site, and count, as in "tau plan --help"'
+NEXT_STEP = "write [[limit]] tables with count, and with size_bytes, type_name or site"
 
 
 @dataclass(frozen=True)
 class Limit:
-    """At most `count` objects of `size_bytes`, or from `site`, are alive."""
+    """At most `count` objects of `size_bytes`, or from `site`, are alive.
+
+    If there is a `type_name`, it stood for the size.
+    """
 
     name: str
     size_bytes: int | None
     site: str | None
     count: int
+    type_name: str = ""
 
     def told(self) -> str:
         """The limit in words."""
         what = f"of {self.size_bytes:,} bytes" if self.site is None else f"from {self.site}"
+        what += f" ({self.type_name})" if self.type_name else ""
         return f"at most {self.count:,} {what}"
 
 
@@ -47,17 +53,24 @@ class Limits:
     groups: tuple[tuple[int, ...], ...] = ()
 
 
-def load(path: Path) -> Limits:
-    """Read a file of limits. Raises TauError with the line, for contradictions too."""
+def load(path: Path, size_of: Callable[[str], int] | None = None) -> Limits:
+    """Read a file of limits. `size_of` gives a type's bytes, or raises ValueError with the cause.
+
+    Raises TauError with the line, for contradictions too.
+    """
     _, document, reader = toml_file.read_toml(path, "limits", NEXT_STEP)
     table = reader.table("", document, limits_format.DOCUMENT)
     limits: list[Limit] = []
     for index, row in enumerate(table["limit"]):
         place = f"limit[{index}]"
-        size, site = row.get("size_bytes"), row.get("site")
-        if (size is None) == (site is None):
-            raise reader.fail(f"{place} needs size_bytes or site, and not both", place=place)
-        limits.append(Limit(row.get("name") or f"limit-{index + 1}", size, site, row["count"]))
+        size, site, type_name = row.get("size_bytes"), row.get("site"), row.get("type_name", "")
+        if (size, site, type_name or None).count(None) != 2:
+            raise reader.fail(f"{place} needs one of size_bytes, type_name and site", place=place)
+        try:
+            size = (size_of or _needs_program)(type_name) if type_name else size
+        except ValueError as error:
+            raise reader.fail(f"{place}: {error}", place=place) from error
+        limits.append(Limit(row.get("name") or place, size, site, row["count"], type_name))
         for other in limits[:-1]:
             if other.name == limits[-1].name:
                 raise reader.fail(f"{place}: the name {other.name} is there twice", place=place)
@@ -86,35 +99,56 @@ def _groups(
     return tuple(filter(None, groups))
 
 
+def _needs_program(name: str) -> int:
+    raise ValueError(f"name with --elf the program that has the type {name}")
+
+
 def site_names(reader: TraceReader) -> list[str]:
     """The call sites of a recording, MODULE+0xOFFSET; site number s of an event is entry s - 1."""
     return [f"{PurePath(module).name}+{offset:#x}" for module, offset in reader.sites()]
 
 
 class Matched:
-    """Which limit each object of the recordings falls under, gathered while they are read."""
+    """Which limit each object of the recordings falls under, gathered while they are read.
+
+    An object falls under the limit of its call site, else under the limit of the size that was
+    asked for. `keys` has each limit's sizes as bands count them, `alignments` the largest alignment
+    of each of these sizes.
+    """
 
     def __init__(self, limits: Limits, granule_bytes: int) -> None:
         self.limits = limits
-        self.keys: list[set[int]] = [set() for _ in limits.limits]  # sizes of each limit's objects
+        self.granule_bytes = granule_bytes
+        self.keys: list[set[int]] = [set() for _ in limits.limits]
+        self.alignments: dict[int, int] = {}
         for limit, keys in zip(limits.limits, self.keys, strict=True):
             if limit.size_bytes is not None:
-                keys.add(-(-limit.size_bytes // granule_bytes) * granule_bytes)
+                keys.add(self._rounded(limit.size_bytes))
+                self.alignments[self._rounded(limit.size_bytes)] = granule_bytes
 
-    def excluded(self, reader: TraceReader, site: np.ndarray, size: np.ndarray) -> np.ndarray:
+    def _rounded(self, size_bytes: int) -> int:
+        return -(-size_bytes // self.granule_bytes) * self.granule_bytes
+
+    def excluded(self, reader: TraceReader, objects: Objects) -> np.ndarray:
         """Whether each object is limited, so that its recorded number does not count."""
-        found = np.zeros(len(size), bool)
-        if not self.limits.limits:
-            return found
-        names = site_names(reader)
-        for limit, keys in zip(self.limits.limits, self.keys, strict=True):
-            if limit.site is None:
-                mine = np.isin(size, list(keys))
+        found = np.zeros(len(objects.number), bool)
+        names = site_names(reader) if self.limits.limits else []
+        asked = np.minimum(objects.asked_bytes, ASKED_BYTES_MAX).astype(np.int64)
+        rounded = -(-np.maximum(asked, 1) // self.granule_bytes) * self.granule_bytes
+        pairs = list(zip(self.limits.limits, self.keys, strict=True))
+        for limit, keys in sorted(pairs, key=lambda pair: pair[0].site is None):
+            if limit.size_bytes is not None:
+                mine = rounded == self._rounded(limit.size_bytes)
             else:
                 numbers = [index + 1 for index, name in enumerate(names) if name == limit.site]
-                mine = np.isin(site, numbers) & ~found
-                keys.update(np.unique(size[mine]).tolist())
+                mine = np.isin(objects.site, numbers)
+            mine &= objects.makes & ~found
             found |= mine
+            for alignment in np.unique(objects.alignment_bytes[mine]).tolist():
+                new = mine & (objects.alignment_bytes == alignment)
+                for key in np.unique(objects.size_bytes[new]).tolist():
+                    keys.add(key)
+                    self.alignments[key] = max(alignment, self.alignments.get(key, 0))
         return found
 
     def refuse_unseen(self) -> None:
@@ -123,8 +157,8 @@ class Matched:
             if not keys:
                 raise TauError(
                     f"limit {limit.name}: no recording has an object from {limit.site}",
-                    "name a call site of the recordings, MODULE+0xOFFSET (`tau export` to CSV has"
-                    " them), or limit its size",
+                    "name a call site as `tau export` writes it to CSV, without an apostrophe in"
+                    " front: MODULE+0xOFFSET, or +0xADDRESS in a firmware; or limit its size",
                 )
 
     def more(self, sizes_bytes: np.ndarray) -> np.ndarray:

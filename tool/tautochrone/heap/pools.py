@@ -71,11 +71,18 @@ class Cost(NamedTuple):
     free: int
     code_bytes: int
 
+    def told(self) -> str:
+        """The cost in words."""
+        return (
+            f"{self.target} malloc {self.malloc:,}, free {self.free:,} instructions at most,"
+            f" {self.code_bytes:,} bytes of code"
+        )
+
 
 @functools.lru_cache(maxsize=4)
 def costs(system: str, build: Build) -> tuple[Cost, ...]:
-    """The costs of "tlsf" or "budget" on each target whose compiler is installed."""
-    from tautochrone.machine.longest_path import bound_of_image
+    """The costs of a heap on each target whose compiler is installed; of "pools" within limits."""
+    from tautochrone.machine.longest_path import UNUSED_FUNCTIONS, bound_of_image
     from tautochrone.machine.images import code_bytes, core_image
 
     found = []
@@ -84,7 +91,8 @@ def costs(system: str, build: Build) -> tuple[Cost, ...]:
             image = core_image(system, target, build)
         except TauError:
             continue
-        malloc, free = (bound_of_image(image, verb) for verb in ("malloc", "free"))
+        unused = UNUSED_FUNCTIONS.get(system, ())
+        malloc, free = (bound_of_image(image, verb, unused) for verb in ("malloc", "free"))
         if malloc is not None and free is not None:
             found.append(Cost(target, malloc, free, code_bytes(image)))
     return tuple(found)

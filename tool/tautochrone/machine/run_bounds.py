@@ -12,7 +12,7 @@ VERBS = ("malloc", "free")
 # What no bound includes: misuse, refusals and spills, a handler's calls, and waiting.
 LEFT_OUT = {
     *("tlsf_refuse", "tlsf_misused", "tlsf_unmerged", "budget_refuse", "budget_misused"),
-    *("tau_report_stop", "refuse_foreign", "empty_large", "tau_heap_spill"),
+    *("tau_report_stop", "refuse_foreign", "empty_large", "tau_heap_spill", "pools_exceed"),
     *("tau_high_water_large_bucket", "spill", "tlb_color_foreign"),
     *("tau_nested_calls_admit", "tau_nested_calls_allocate", "tau_nested_calls_free"),
     *("tau_lock_wait", "tau_lock_wake"),
@@ -20,6 +20,11 @@ LEFT_OUT = {
 SHARED = {"tau_calls_allocate_shared", "free_shared"}
 # A task's heap has a bound of its own: docs/spec/run_colors.md.
 COLORED = {"tau_colors_allocate", "tau_colors_free"}
+# With a plan of bands, calls beyond its limits too, and frees of their objects.
+BEYOND_LIMITS = {
+    *("tau_budget_malloc", "tau_tlsf_malloc", "tau_tlsf_free"),
+    *("tau_unlocked_budget_malloc", "tau_unlocked_tlsf_malloc", "tau_unlocked_tlsf_free"),
+}
 # Also left out: with several threads nothing but heaps of tasks.
 WAYS = {"": COLORED, "_alone": SHARED}
 
@@ -36,10 +41,14 @@ def bounds(more: Collection[str]) -> tuple[int, int]:
     return malloc, free
 
 
-def operations() -> dict[str, int]:
-    """The bound of each: `malloc` and `free` with several threads, `malloc_alone`, `free_alone`."""
+def operations(has_limits: bool = False) -> dict[str, int]:
+    """The bound of each: `malloc` and `free` with several threads, `malloc_alone`, `free_alone`.
+
+    `has_limits`: of calls within the limits of a plan of bands.
+    """
+    beyond = BEYOND_LIMITS if has_limits else set()
     return {
         verb + way: bound
         for way, more in WAYS.items()
-        for verb, bound in zip(VERBS, bounds(more), strict=True)
+        for verb, bound in zip(VERBS, bounds(more | beyond), strict=True)
     }

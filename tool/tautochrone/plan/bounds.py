@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
 
 NAME = "bounds"
+POOLS = "pools"
 RUN = "run"  # `tau run`'s malloc and free, on the processor of this machine
+RUN_POOLS = "run:pools"  # the same within the limits of a plan of bands
+RUNS = (RUN, RUN_POOLS)
 RUN_BUILD = "O3-check1"  # linux/runtime/CMakeLists.txt
 HOST, X86_64 = "host", "x86-64"
 Pair = tuple[str, str]
@@ -61,7 +64,8 @@ def _pairs(system: str, has_pages: bool, layout: str) -> list[Pair]:
     """The pairs of a plan's systems and their targets."""
     systems = [] if layout == HOST else [system]
     systems += ["rtvm", "tile:rtmmu"] if has_pages else []
-    systems += [RUN] if layout == HOST and platform.machine() == "x86_64" else []
+    if layout == HOST and platform.machine() == "x86_64":
+        systems.append(RUN_POOLS if system == "pools" else RUN)
     return [(system, target) for system in systems for target in _targets(system)]
 
 
@@ -69,7 +73,7 @@ def _targets(system: str) -> tuple[str, ...]:
     """The targets on which a system has bounds; empty for an unknown system."""
     from tautochrone.replay.systems import system_named
 
-    if system == RUN:
+    if system in RUNS:
         return (X86_64,)
     try:
         return system_named(system).targets
@@ -102,9 +106,10 @@ def bounds_on(system: str, target: str, build: Build) -> tuple[Bound, ...]:
     from tautochrone.machine import run_bounds
     from tautochrone.replay.systems import system_named
 
-    if system == RUN:
-        rows = [(name, ("instructions", most)) for name, most in run_bounds.operations().items()]
-        return tuple(Bound(RUN, name, target, RUN_BUILD, *row) for name, row in rows)
+    if system in RUNS:
+        found = run_bounds.operations(system == RUN_POOLS).items()
+        rows = [(name, ("instructions", most)) for name, most in found]
+        return tuple(Bound(system, name, target, RUN_BUILD, *row) for name, row in rows)
     chosen = system_named(system)
     made = build if chosen.follows_build else FASTEST
     return tuple(
@@ -157,7 +162,7 @@ def told(value: Bounds) -> list[str]:
 def of_run(value: Bounds | None) -> dict[str, int]:
     """The bounds of `tau run` by operation, in instructions; empty if there are none."""
     rows = value.operations if value is not None else ()
-    return {row.operation: row.bound for row in rows if row.system == RUN}
+    return {row.operation: row.bound for row in rows if row.system in RUNS}
 
 
 def _told_of_run(bounds: Mapping[str, int]) -> list[str]:
@@ -176,10 +181,27 @@ def header(value: Bounds) -> list[str]:
     """As Section."""
     return [
         "// Bounds of each call, without payload, for the core with this SHA-256:",
+        *(f"// {line}" for line in _conditions(value)),
         f'#define TAU_PLAN_CORE_SHA256 "{value.core_sha256}"',
         *(f"#define {_macro(row)} {row.bound}u" for row in value.operations),
         *(responses.header(value.tasks) if value.tasks else ()),
     ]
+
+
+def _conditions(value: Bounds) -> list[str]:
+    """What bounds of pools for bands depend on."""
+    if not any(row.system == POOLS for row in value.operations):
+        return []
+    return ["Each holds for calls within the limits; a call that the heap refuses takes longer."]
+
+
+def listed(value: Bounds) -> list[str]:
+    """Every bound, a line for each system, target and build."""
+    rows: dict[str, list[str]] = {}
+    for row in value.operations:
+        where = f"{row.system} on {row.target} ({row.build}), {row.unit} at most"
+        rows.setdefault(where, []).append(f"{row.operation} {row.bound:,}")
+    return [*(f"{where}: {', '.join(calls)}" for where, calls in rows.items()), *_conditions(value)]
 
 
 def _macro(row: Bound) -> str:
@@ -215,7 +237,7 @@ def problems(value: Bounds, plan: Plan) -> list[str]:
 
 def _reason(pair: Pair) -> str:
     """Why bounds of the same core differ."""
-    return "made with another `tau run`" if pair[0] == RUN else "made with another compiler"
+    return "made with another `tau run`" if pair[0] in RUNS else "made with another compiler"
 
 
 def _problems_of_tasks(value: Bounds, plan: Plan) -> list[str]:

@@ -13,4 +13,12 @@ def sentence(plan: Plan) -> str:
         range_ = f"of {below + 1:,} to {block:,} bytes" if below else f"of up to {block:,} bytes"
         parts.append(f"{count:,} {range_}")
         below = block
-    return f"No call fails while at most {', '.join(parts)} are alive, in any order."
+    promise = f"No call fails while at most {', '.join(parts)} are alive, in any order."
+    unit, most = plan.alignment_unit, plan.alignment_bytes
+    if most == unit:
+        return f"{promise} Larger sizes, and alignments above {unit} bytes, have no band."
+    return (
+        f"{promise} A size with an alignment above {unit} bytes counts as rounded up to it. Larger"
+        f" sizes have no band, nor have alignments above {most:,} bytes or of which the band's"
+        " largest size is not a multiple."
+    )

@@ -270,7 +270,7 @@ def validate(plan: Plan, where: str = "the plan") -> None:
 
 
 def _validate_bands(plan: Plan, where: str) -> None:
-    """[PLAN-29]. Raises TauError."""
+    """[PLAN-32]. Raises TauError."""
     blocks = [bucket_bytes(item.size_bytes, plan.layout) for item in plan.classes]
     if not blocks or blocks != sorted(blocks):
         raise TauError(f"{where}: the sizes of bands must increase", NEXT_STEP)

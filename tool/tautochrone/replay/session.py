@@ -51,9 +51,10 @@ class Arena:
 
 def needs_plan(name: str, trace: Path) -> TauError:
     """Return the error of a system without a plan."""
+    way, of = (" --guarantee", " made with --guarantee") if name == "pools" else ("", "")
     return TauError(
-        f"{name} needs a plan",
-        f"tau plan {trace} -o plan.toml, then give --plan plan.toml",
+        f"{name} needs a plan{of}",
+        f"tau plan {trace}{way} -o plan.toml, then give --plan plan.toml",
         EXIT_USAGE,
     )
 

@@ -76,12 +76,14 @@ def curves_of(
     slots_count_max: int,
     class_sizes: Iterable[int] = (),
     granule_bytes: int = 8,
+    is_banded: bool = False,
     bins: int = 1500,
 ) -> Curves:
     """Read `blocks`, columns of events with at least those named in COLUMNS.
 
     `class_sizes` are the plan's sizes in bytes. An object's size, rounded up to `granule_bytes`, is
-    its class. The x axis of a trace without times (duration 0) is the event.
+    its class; with `is_banded` the next larger size of the plan is. The x axis of a trace without
+    times (duration 0) is the event.
     """
     is_time = duration_ns > 0
     x_end = duration_ns if is_time else max(events - 1, 1)
@@ -90,6 +92,7 @@ def curves_of(
     peak, peak_at = 0, 0
     counts = {size: 0 for size in class_sizes}
     bands = {size: Band(bins) for size in counts}
+    tops = np.array(sorted(counts), np.int64)
     size_of_slot = np.zeros(slots_count_max + 1, np.int64)
     first_event = 0
     for block in blocks:
@@ -113,6 +116,8 @@ def curves_of(
         if int(values.max()) > peak:
             peak, peak_at = int(values.max()), int(position[int(values.argmax())])
         rounded, rounded_before = (-(-s // granule_bytes) * granule_bytes for s in (sizes, before))
+        if is_banded:
+            rounded, rounded_before = (_bands(s, tops) for s in (rounded, rounded_before))
         for size, band in bands.items():
             change = (rounded == size).astype(np.int64) - (rounded_before == size)
             values = counts[size] + np.cumsum(change)
@@ -124,6 +129,12 @@ def curves_of(
     scale = 1 / unit_ns
     x = np.arange(bins) * ((x_end + 1) / bins) * scale
     return Curves(x, unit, live_band, peak, peak_at * scale, live, bands)
+
+
+def _bands(sizes: np.ndarray, tops: np.ndarray) -> np.ndarray:
+    """Return the band's largest size for each size; 0 for 0, and for what is above all bands."""
+    above = np.append(tops, 0)[np.searchsorted(tops, sizes)]
+    return np.where(sizes > 0, above, 0)
 
 
 def _sizes_before(slots: np.ndarray, sizes: np.ndarray, size_of_slot: np.ndarray) -> np.ndarray:

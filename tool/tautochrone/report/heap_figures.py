@@ -22,6 +22,11 @@ from tautochrone.report.figure import (
 BAR_PIXELS = 34
 CURVES_SHOWN_MAX = 6
 CIRCLE_PIXELS_MIN, CIRCLE_PIXELS_MAX = 4, 26
+FULL_POOL = "An object that finds its pool full goes to the shared region."
+FULL_BAND = (
+    "A pool holds objects up to its size, down to the size of the next smaller pool; while no pool"
+    " needs more than N, no call fails."
+)
 TIME_FORMAT = "0,0.[000]"  # events, or times
 
 
@@ -94,6 +99,11 @@ def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
         "Smallest heap in which the whole recording completes, control structures included. In"
         " parentheses: its ratio to the peak of live bytes (dashed)."
     )
+    if "pools" in columns["system"]:
+        caption += (
+            " The bar of pools is the whole arena of their plan, with its margin: it holds every"
+            " order of calls within the plan's limits, not only the recorded one."
+        )
     host = [entry.name for entry in done if entry.in_process]
     failed = [entry.name for entry in entries if not entry.held]
     if host:
@@ -103,7 +113,7 @@ def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
     return Panel("footprints", "The heap each allocator needs", caption, figure, columns)
 
 
-def pools(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
+def pools(curves: Curves, classes: Sequence[tuple[int, int]], is_banded: bool = False) -> Panel:
     """The plan's `classes`, pairs of size in bytes and buckets, with the `curves` of each."""
     columns = {
         "size_bytes": [size for size, _ in classes],
@@ -139,7 +149,7 @@ def pools(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
         small=small,
     )
     caption = (
-        "An object that finds its pool full goes to the shared region."
+        f"{FULL_BAND if is_banded else FULL_POOL}"
         f" The small figures show live objects of the {len(small)} largest pools; the line is N."
     )
     return Panel("classes", "The plan's pools", caption, figure, columns)
@@ -163,9 +173,16 @@ def _pool_over_time(curves: Curves, size: int, count: int) -> Figure:
 
 
 def sizes(
-    rows: Sequence[tuple[int, int, int]], class_sizes: Collection[int], granule_bytes: int = 8
+    rows: Sequence[tuple[int, int, int]],
+    class_sizes: Collection[int],
+    granule_bytes: int = 8,
+    is_banded: bool = False,
 ) -> Panel:
-    """ROWS of size in bytes, allocations and peak live objects; `class_sizes` are the plan's."""
+    """ROWS of size in bytes, allocations and peak live objects; `class_sizes` are the plan's.
+
+    With `is_banded` each size up to the largest of them has a pool.
+    """
+    most_bytes = max(class_sizes, default=0)
     shown = [row for row in rows if row[0] > 0]
     columns = {
         "size_bytes": [size for size, _, _ in shown],
@@ -173,7 +190,12 @@ def sizes(
         "peak_live_objects": [live for _, _, live in shown],
         "peak_live_bytes": [size * live for size, _, live in shown],
         "in_plan": [
-            int(-(-size // granule_bytes) * granule_bytes in class_sizes) for size, _, _ in shown
+            int(
+                size <= most_bytes
+                if is_banded
+                else -(-size // granule_bytes) * granule_bytes in class_sizes
+            )
+            for size, _, _ in shown
         ],
     }
     most = max(columns["peak_live_bytes"], default=1) or 1
@@ -183,7 +205,8 @@ def sizes(
         for live_bytes in columns["peak_live_bytes"]
     ]
     marks = []
-    for flag, color, label in ((0, GRAY, "shared region"), (1, BLUE, "pool")):
+    outside = "above all bands" if is_banded else "shared region"
+    for flag, color, label in ((0, GRAY, outside), (1, BLUE, "pool")):
         chosen = [index for index, in_plan in enumerate(columns["in_plan"]) if in_plan == flag]
         if chosen:
             drawn = {

@@ -11,7 +11,7 @@ from tautochrone import unseen
 from tautochrone.console import output
 from tautochrone.plan.file import ALIGNMENT_BYTES, Plan, bucket_bytes, load_plan
 from tautochrone.plan.remarks import plan_remarks, provenance
-from tautochrone.replay.entry import Entry
+from tautochrone.replay.entry import PLANNED, Entry
 from tautochrone.report import cost_figures, heap_figures
 from tautochrone.report.comparison import (
     by_recording,
@@ -22,6 +22,7 @@ from tautochrone.report.comparison import (
     simulated,
 )
 from tautochrone.report.curves import COLUMNS, curves_of
+from tautochrone.report.figure import of_bytes
 from tautochrone.report.page import Part
 from tautochrone.report.verdict import verdict
 from tautochrone.trace import abi
@@ -48,6 +49,7 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
     layout = plan.layout if plan else "32"
     granule = ALIGNMENT_BYTES[layout]
     entries = plan.classes if plan else ()
+    is_banded = plan is not None and plan.system == "pools"
     planned = [(bucket_bytes(entry.size_bytes, layout), entry.count) for entry in entries]
     trace, totals, header = reader.path, reader.totals, reader.header
     curves = curves_of(
@@ -57,6 +59,7 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
         slots_count_max=totals.slots_count_max,
         class_sizes=[size for size, _ in planned],
         granule_bytes=granule,
+        is_banded=is_banded,
     )
     panels = [heap_figures.live_bytes(curves)]
     plain = heaps(replays.entries)
@@ -69,8 +72,9 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
         counted = cost_figures.instructions(replays.entries, isa)
         panels += [counted] if counted else []
     if planned:
-        panels.append(heap_figures.pools(curves, planned))
-    panels.append(heap_figures.sizes(reader.sizes(), {size for size, _ in planned}, granule))
+        panels.append(heap_figures.pools(curves, planned, is_banded))
+    pool_sizes = {size for size, _ in planned}
+    panels.append(heap_figures.sizes(reader.sizes(), pool_sizes, granule, is_banded))
     sentences = _said(curves.peak_bytes, replays.entries, plan, trace.name)
     remarks = [f"{trace}: {sentence}" for sentence in reader.ending.sentences]
     remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan, header)]
@@ -107,15 +111,32 @@ def _said(
     `recording` names the report's trace; sentences on pages name another one.
     """
     sentences = []
-    if (plain := heaps(entries)) or not entries:
+    plain, guaranteed = _by_plan(heaps(entries), plan)
+    if plain or not entries:
         heap = (plan.heap_bytes, plan.margin) if plan else (None, 0.0)
         peaks = [trace.peak_live_bytes for trace in plan.traces] if plan else []
         sentences.append(verdict(peak_live_bytes, plain, *heap, peaks))
+    sentences += [
+        "A heap that cannot fail within its limits, in any order of calls, takes"
+        f" {of_bytes(entry.footprint_bytes)} ({entry.name})."
+        for entry in guaranteed
+    ]
     if in_software := on_pages(entries):
         sentences += by_recording(in_software, recording, pages_sentence)
     if on_tile := simulated(entries):
         sentences += by_recording(on_tile, recording, cycles_sentence)
     return sentences
+
+
+def _by_plan(entries: list[Entry], plan: Plan | None) -> tuple[list[Entry], list[Entry]]:
+    """The entries without those of another kind of plan, and pools among the latter."""
+    pools = [entry for entry in entries if entry.name == "pools"]
+    if plan is None or not pools:
+        return entries, []
+    if plan.system == "pools":
+        return [each for each in entries if each.role != PLANNED or each in pools], []
+    held = [entry for entry in pools if entry.held and entry.footprint_bytes]
+    return [each for each in entries if each not in pools], held
 
 
 def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, str]:

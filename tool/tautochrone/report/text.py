@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tautochrone import unseen
 from tautochrone.console import output
@@ -15,6 +16,8 @@ from tautochrone.replay.entry import (
     Entry,
     Operation,
 )
+from tautochrone.plan.again import again
+from tautochrone.plan.file import load_plan
 from tautochrone.report.comparison import (
     cycles_sentence,
     heaps,
@@ -41,6 +44,7 @@ class Replayed:
     build: str
     entries: Sequence[Entry]
     given: Mapping[str, str] = field(default_factory=dict)
+    planned: str = "budget"  # the system that the plan is for
 
     def words(self, *without: str) -> str:
         """The options to give to the next command, without some."""
@@ -254,7 +258,10 @@ def _next_command(replayed: Replayed) -> str:
             return f"tau replay {trace} --on {names}{rest}, without {limits} or with more"
         return f"tau replay {trace}{replayed.words('--heap')}"
     if any(entry.plan_holds is False for entry in entries):
-        return f"tau plan {trace} OTHERS... -o plan.toml, with all recordings that it must hold"
+        assert plan is not None
+        if replayed.planned == "pools":
+            return f"tau check {plan} {trace}"
+        return again(Path(plan), load_plan(plan), [Path(trace)])
     if simulated(entries):
         others = [name for name in ("rtvm", "conventional") if name not in names.split(",")]
         names = ",".join([*others, names])
@@ -267,4 +274,5 @@ def _next_command(replayed: Replayed) -> str:
         return f"tau plan {trace}{words} -o plan.toml"
     # glibc takes memory on demand, so it has no --heap.
     words = replayed.words("--heap")
-    return f"tau report {trace}{words} --on tlsf,budget,glibc -o report.html"
+    planned = f"{replayed.planned},tlsf" if replayed.planned == "pools" else "tlsf,budget"
+    return f"tau report {trace}{words} --on {planned},glibc -o report.html"

@@ -7,6 +7,7 @@ from tautochrone.replay.entry import OURS, PEER, PLANNED, Entry
 from tautochrone.report.figure import of_bytes
 
 PLAIN = "plain TLSF"
+GUARANTEED = "pools"
 
 
 def verdict(
@@ -36,11 +37,18 @@ def verdict(
         return f"{held}; the plan has a heap of {asked}, which was not replayed here."
     ours = chosen.footprint_bytes
     heap = plan_heap_bytes if plan_heap_bytes is not None and planned else ours
+    if heap < ours and planned and planned.name == GUARANTEED:
+        return (
+            f"This recording exceeds the plan's limits: it needs at least {ours:,} bytes, the"
+            f" plan's heap has {heap:,}; `tau check PLAN TRACE` names the limits."
+        )
     if heap < ours:
         return (
             f"The plan's heap of {heap:,} bytes is too small for this recording, which needs at"
             f" least {ours:,} bytes; plan all recordings together."
         )
+    if planned and planned.name == GUARANTEED:
+        return _guaranteed(peak_live_bytes, counted, heap, margin)
     included = _included(margin) if planned else ""
     sentence = f"With {name}, this program needs a heap of {of_bytes(heap)}"
     sentence += f" ({heap:,} bytes{included})"
@@ -53,17 +61,35 @@ def verdict(
         sentence += f", {percent(heap / peak_live_bytes - 1)} above what it holds at its peak"
     if heap != ours:
         sentence += f". The smallest that holds this recording is {ours:,} bytes"
-    others = [(plain, PLAIN)] if planned and plain else []
+    if others := _others(counted, is_plain=planned is not None):
+        compared = (_compared(ours, other.footprint_bytes, label) for other, label in others)
+        sentence += ": " + " and ".join(compared)
+    return sentence + "."
+
+
+def _guaranteed(peak_live_bytes: int, counted: Sequence[Entry], heap: int, margin: float) -> str:
+    """Return the sentence on a plan that holds every order of calls within its limits."""
+    above = ""
+    if peak_live_bytes:
+        above = f", {percent(heap / peak_live_bytes - 1)} above what this recording holds"
+    sentence = (
+        f"In a heap of {of_bytes(heap)} ({heap:,} bytes{_included(margin)}{above}), no call fails,"
+        " in any order of calls, while no band of sizes exceeds the plan's limit."
+    )
+    others = _others(counted, is_plain=True)
+    if others:
+        needs = " and ".join(f"{label} {other.footprint_bytes:,}" for other, label in others)
+        sentence += f" Bytes for the recorded order alone: {needs}; another order can need more."
+    return sentence
+
+
+def _others(counted: Sequence[Entry], is_plain: bool) -> list[tuple[Entry, str]]:
+    """Return what a plan is compared with: plain TLSF, and an allocator of today."""
+    plain = [(entry, PLAIN) for entry in counted if entry.role == OURS][:1] if is_plain else []
     # The allocators of this machine stand for today's.
     peers = [entry for entry in counted if entry.role == PEER]
     peers.sort(key=lambda entry: not entry.in_process)
-    others += [(peer, peer.name) for peer in peers[:1]]
-    if others:
-        compared = (_compared(ours, other.footprint_bytes, label) for other, label in others)
-        sentence += ": " + " and ".join(compared)
-    if chosen.name == "pools":
-        sentence += ". No call fails, in any order, while no band of sizes exceeds the plan's limit"
-    return sentence + "."
+    return plain + [(peer, peer.name) for peer in peers[:1]]
 
 
 def _included(margin: float) -> str:

@@ -7,7 +7,7 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.errors import TauError
 from tautochrone.native import RUN_LIBRARY
 from tautochrone.plan.file import Plan
 from tautochrone.record import launch
@@ -20,11 +20,15 @@ from tautochrone.run.colors import Colors
 RESERVED_BYTES = 1 << (33 if platform.machine() == "riscv64" else 36)
 SPILL_MIN_BYTES = 1 << 20
 LOCKED_PART = 8
+THRESHOLD_PERCENT = 80
 
 
 @dataclass(frozen=True)
 class How:
-    """What the user asked for; `spill_bytes` None: as much as it needs."""
+    """What the user asked for; `spill_bytes` None: as much as it needs.
+
+    Bands that came to `threshold_percent` of their limits are named at the end.
+    """
 
     plan: Plan | None = None
     spill_bytes: int | None = None
@@ -33,6 +37,7 @@ class How:
     with_children: bool = False
     variables: dict[str, str] | None = None
     colors: Colors | None = None
+    threshold_percent: int = THRESHOLD_PERCENT
 
 
 @dataclass(frozen=True)
@@ -43,16 +48,12 @@ class Ran:
     report: str
 
 
-def plan_text(plan: Plan) -> str:
-    """Return the plan as the allocator reads it from its settings."""
-    if plan.system == "pools":
-        raise TauError(
-            "`tau run` has no pools for bands: this plan is for a firmware (core/pools.h)",
-            "plan without --guarantee",
-            EXIT_USAGE,
-        )
+def plan_line(plan: Plan) -> tuple[str, str]:
+    """The plan as the allocator reads it from its settings: the name of the line, and its text."""
     pairs = [f"{item.size_bytes}*{item.count}" for item in plan.classes]
-    return " ".join([str(plan.check_level), str(plan.heap_bytes), *pairs])
+    is_bands = plan.system == "pools"
+    first = plan.alignment_bytes if is_bands else plan.check_level
+    return ("bands" if is_bands else "plan"), " ".join([str(first), str(plan.heap_bytes), *pairs])
 
 
 def spill_bytes(how: How) -> int | None:
@@ -70,7 +71,8 @@ def settings_text(how: How) -> str:
     """The lines of the allocator's settings; docs/spec/runtime.md has their meaning."""
     found = {}
     if how.plan is not None:
-        found["plan"] = plan_text(how.plan)
+        name, text = plan_line(how.plan)
+        found[name] = text
         if (bytes_count := spill_bytes(how)) is not None:
             found["spill"] = str(bytes_count)
     if how.colors is not None:

@@ -15,6 +15,8 @@ from tautochrone.heap.margin import DEFAULT
 from tautochrone.plan.remarks import other_program
 
 SITES_SHOWN_MAX = 5
+BANDS_SHOWN_MAX = 8
+POOLS = "pools"  # the system of a plan with limits
 NUMBER_END = 1 << 64
 KNOWN_THREADS_MAX = 1024  # TAU_COLORS_THREADS_MAX of linux/runtime/colors/threads.h
 REFUSED_STEP = "see `ulimit -v` and `ulimit -l`; `tau check PLAN` says what is wrong with a plan"
@@ -29,11 +31,20 @@ REFUSED_STEPS = {
 
 
 class Class(NamedTuple):
-    """One pool of the plan, and the most of its buckets in use at once."""
+    """One pool of the plan, and the most of its buckets in use at once.
+
+    `exceeded`: requests beyond the limit of a band; None if the plan has no limits.
+    """
 
     size_bytes: int
     count: int
     peak: int
+    exceeded: int | None = None
+
+    @property
+    def percent(self) -> float:
+        """How near it came to its count."""
+        return 100 * self.peak / max(self.count, 1)
 
 
 class Site(NamedTuple):
@@ -69,6 +80,7 @@ class Report:
     calls: int = 0
     threads: int = 0
     classes: list[Class] = field(default_factory=list)
+    above_bands: int = 0
     shared_bytes: int = 0
     shared_peak: int = 0
     spilled_objects: int = 0
@@ -120,6 +132,8 @@ def _read_line(report: Report, line: str) -> None:
             setattr(report, key, _number(rest))
         case "class":
             report.classes.append(Class(*map(_number, words)))
+        case "above":
+            report.above_bands = _number(rest)
         case "shared":
             report.shared_bytes, report.shared_peak = map(_number, words)
         case "spilled":
@@ -179,10 +193,18 @@ def advised_percent(plan: Plan, report: Report) -> int:
     return int(wanted * 100) + 1
 
 
-def say(report: Report, plan: Plan | None, name: str, refused_step: str | None = None) -> None:
+def say(
+    report: Report,
+    plan: Plan | None,
+    name: str,
+    threshold: int,
+    refused_step: str | None = None,
+) -> None:
     """Print what the heap did, and what follows for the next plan, on stderr.
 
-    REFUSED_STEP is the next step for refused requests."""
+    REFUSED_STEP is the next step for refused requests. Bands that came to THRESHOLD percent of
+    their limits are named.
+    """
     threads = output.count(report.threads, "thread")
     calls = output.count(report.calls, "call")
     if report.tasks:
@@ -197,30 +219,114 @@ def say(report: Report, plan: Plan | None, name: str, refused_step: str | None =
         return
     if other := other_program(plan, report.program):
         output.note(f"tau: {name}: {other}", "plan a recording of this program")
-    full = sum(item.peak == item.count for item in report.classes)
-    output.note(
-        f"tau: {name}: {calls} of the allocator, {threads}; {full} of "
-        f"{output.count(len(report.classes), 'pool')} full at their peak, "
-        f"{report.shared_peak:,} of {report.shared_bytes:,} shared bytes used"
-    )
+    has_limits = plan.system == POOLS
+    if has_limits:
+        output.note(f"tau: {name}: {calls} of the allocator, {threads}")
+        _say_limits(report, plan, name, threshold)
+    else:
+        full = sum(item.peak == item.count for item in report.classes)
+        output.note(
+            f"tau: {name}: {calls} of the allocator, {threads}; {full} of "
+            f"{output.count(len(report.classes), 'pool')} full at their peak, "
+            f"{report.shared_peak:,} of {report.shared_bytes:,} shared bytes used"
+        )
     if report.refusals:
         _say_refusals(report, name, refused_step)
     if report.spilled_objects == 0:
         verdict = "the plan did not hold" if report.refusals else "the plan held: nothing spilled"
-        output.note(f"tau: {name}: {verdict}")
+        if not has_limits:
+            output.note(f"tau: {name}: {verdict}")
         return
-    percent = advised_percent(plan, report)
-    margin = f", or plan with --margin {percent}% or more" if percent <= 100 * MARGIN_MAX else ""
     output.warn(
         f"tau: {name}: {output.count(report.spilled_objects, 'object')} with "
         f"{report.spilled_bytes:,} bytes did not fit the plan; the spill heap had "
         f"{report.spill_peak:,} bytes at its peak",
-        f"plan from several runs (tau record --runs 5){margin}; or is it a plan for another "
-        "program?",
+        None if has_limits else _step_after_spills(plan, report),
     )
     for site in report.sites[:SITES_SHOWN_MAX]:
         objects = output.count(site.objects, "object")
         output.warn(f"  {objects}, {site.size_bytes:,} bytes from {site}")
+
+
+def _step_after_spills(plan: Plan, report: Report) -> str:
+    percent = advised_percent(plan, report)
+    margin = f", or plan with --margin {percent}% or more" if percent <= 100 * MARGIN_MAX else ""
+    return (
+        f"plan from several runs (tau record --runs 5){margin}; or is it a plan for another "
+        "program?"
+    )
+
+
+# ---- limits of bands ----
+
+
+def limits_document(report: Report | None, plan: Plan, threshold: int) -> dict[str, Any]:
+    """What the JSON says of a guarantee; None where the program left no counts of its bands."""
+    classes = report.classes if report is not None else []
+    recorded = plan.recorded_counts or ()
+    exceeded = sum(item.exceeded or 0 for item in classes)
+    above = report.above_bands if report is not None else 0
+    return {
+        "within_limits": exceeded + above == 0 if classes else None,
+        "exceeded": exceeded,
+        "above_bands": above,
+        "threshold_percent": threshold,
+        "near_limit": sum(item.percent >= threshold for item in classes),
+        "above_recorded": sum(item.peak > count for item, count in zip(classes, recorded)),
+    }
+
+
+def _say_limits(report: Report, plan: Plan, name: str, threshold: int) -> None:
+    """Print whether the guarantee held, and which bands came near their limits or exceeded them."""
+    found = limits_document(report, plan, threshold)
+    if found["within_limits"] is None:
+        output.warn(f"tau: {name}: its heap was overwritten, so it left no counts of its bands")
+        return
+    beyond = [
+        f"{output.count(item.exceeded, 'request')} of up to {item.size_bytes:,} bytes beyond the"
+        f" limit of {item.count:,}"
+        for item in sorted(report.classes, key=lambda item: -(item.exceeded or 0))
+        if item.exceeded
+    ]
+    if report.above_bands:
+        largest = report.classes[-1].size_bytes
+        beyond.append(
+            f"{output.count(report.above_bands, 'request')} in no band: above {largest:,} bytes, or"
+            " more aligned than its blocks"
+        )
+    near = [
+        f"{item.peak:,} of {item.count:,} objects of up to {item.size_bytes:,} bytes"
+        for item in sorted(report.classes, key=lambda item: (-item.percent, -item.size_bytes))
+        if item.percent >= threshold and not item.exceeded
+    ]
+    if beyond:
+        _say_rows(
+            f"tau: {name}: limits were exceeded, so the plan promises nothing for this run",
+            "plan from a recording of this run too, or raise a limit with --limits",
+            beyond,
+        )
+    else:
+        fullest = max(item.percent for item in report.classes)
+        output.note(
+            f"tau: {name}: no limit of {output.count(len(report.classes), 'band')} was exceeded;"
+            f" the fullest came to {fullest:.0f} %"
+        )
+    if near:
+        more = found["above_recorded"]
+        _say_rows(
+            f"tau: {name}: {output.count(len(near), 'band')} reached {threshold} % of the limit;"
+            f" {output.count(more, 'band') if more else 'none'} held more than was recorded",
+            "plan with a larger --margin, or raise a limit with --limits",
+            near,
+        )
+
+
+def _say_rows(text: str, step: str, rows: list[str]) -> None:
+    output.warn(text, step)
+    for row in rows[:BANDS_SHOWN_MAX]:
+        output.warn(f"  {row}")
+    if len(rows) > BANDS_SHOWN_MAX:
+        output.warn(f"  {len(rows) - BANDS_SHOWN_MAX} more in the result (--json)")
 
 
 def _say_refusals(report: Report, name: str, step: str | None) -> None:

@@ -163,8 +163,8 @@ def watched(
         )
         clock = threading.Timer(min(seconds_max, threading.TIMEOUT_MAX), process.kill)
         clock.daemon = True
+        started = time.monotonic()  # not after the clock, which would seem to have run for less
         clock.start()
-        started = time.monotonic()
         try:
             if shows:
                 _show(process, messages, label, cycles_max, commands)

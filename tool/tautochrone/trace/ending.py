@@ -52,7 +52,7 @@ MARK_THE_END = (
 
 @dataclass(frozen=True)
 class Remark:
-    """A remark on a trace's end. `is_gap`: events are missing for this reason."""
+    """A remark on a trace's end. `is_gap`: for this reason events are missing, or may be."""
 
     kind: str
     cause: str
@@ -74,7 +74,7 @@ class Ending:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no event is known to be missing."""
+        """Whether nothing says that events are missing."""
         return not any(remark.is_gap for remark in self.remarks)
 
     @property
@@ -84,7 +84,7 @@ class Ending:
 
     @property
     def gaps(self) -> str:
-        """Why events are missing, in one line; empty if none are."""
+        """Why events are or may be missing, in one line; empty without a reason."""
         return "; ".join(remark.cause for remark in self.remarks if remark.is_gap)
 
     def document(self) -> dict[str, Any]:
@@ -257,14 +257,14 @@ def _unseen(header: Mapping[str, Any], totals: Struct) -> Remark | None:
 
 def _no_exit(header: Mapping[str, Any]) -> Remark | None:
     """The remark on a program that did not run to its exit. Its events are complete until then,
-    except in a target's stream without an end mark: its end may be missing.
+    except in a target's stream without an end mark: its last events may be missing.
     """
     ended = header.get("ended")
     if not isinstance(ended, str) or ended == ENDED_BY_EXIT:
         return None
     if ended == ENDED_WITHOUT_MARK:
         cause = "the recording may lack its end: the target's stream has no end mark"
-        return Remark(NO_END, cause, False, MARK_THE_END)
+        return Remark(NO_END, cause, True, MARK_THE_END)
     return Remark(NO_EXIT, f"the program did not run to its exit: {_short(ended)}", False)
 
 

@@ -74,6 +74,22 @@ class TypeIndex:
         self.keys_of_size[definition.size_bytes].add(key)
         self.labels.setdefault(key, label)
 
+    def size_of(self, name: str) -> int:
+        """The bytes of a type, named with or without struct. Raises ValueError if it has no one
+        size.
+        """
+        keys = [key for key, label in self.labels.items() if name in (label, key[1])]
+        found = sorted(one for key in keys for one in self.definitions[key])
+        if not found:
+            raise ValueError(f"the program has no type {name} of a known size")
+        first, last = found[0], found[-1]
+        if first.size_bytes != last.size_bytes:
+            both = " and ".join(f"{one.size_bytes:,} bytes in {one.unit}" for one in (first, last))
+            raise ValueError(f"{name} has {both}; state size_bytes")
+        if any(key in self.flexible for key in keys):
+            raise ValueError(f"{name} ends in an array of any length; state size_bytes")
+        return first.size_bytes
+
 
 @dataclass(slots=True)
 class _Node:

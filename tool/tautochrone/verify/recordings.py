@@ -27,17 +27,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Done:
-    """One recording on one target: the run, its calls, and refused requests."""
+    """One recording on one target: the run, its calls, and refused requests.
+
+    With `is_within`, bounds are of calls within limits: a refused request takes longer.
+    """
 
     run: Run
     calls: tuple[Call, ...]
     refusals: int
     first_refusal: int | None
+    is_within: bool = False
 
     @property
     def over(self) -> list[Call]:
-        """The calls that took more than the header's bound."""
-        return [call for call in self.calls if call.bound is not None and call.over > 0]
+        """The calls that took more than the header's bound, as far as that can be told."""
+        is_free_alone = self.is_within and self.refusals > 0
+        return [
+            call
+            for call in self.calls
+            if call.over > 0 and (call.operation == "free" or not is_free_alone)
+        ]
 
     @property
     def held(self) -> bool:
@@ -108,7 +117,8 @@ def done_of(
         *(target, firmware, sha256_of(elf), compiler, trace.path.name, trace.reader.sha256()),
         *(counts.heap_bytes, made, counts.stack_bytes),
     )
-    return Done(run, calls, counts.refusals, counts.first_refusal)
+    is_within = plan.system == "pools"
+    return Done(run, calls, counts.refusals, counts.first_refusal, is_within)
 
 
 def certificate(done: Sequence[Done], before: Verified | None) -> Verified:

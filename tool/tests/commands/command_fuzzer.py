@@ -57,6 +57,19 @@ COMMANDS = {
         f"verify {FILE} program.tau --skip-misuse --target m4",
         f"run --plan {FILE} -- true",
     ),
+    "limits": (
+        f"check {FILE}",
+        f"info {FILE} --json",
+        f"plan program.tau --skip-misuse --guarantee --limits {FILE}",
+    ),
+    "guaranteed plan": (
+        f"check {FILE}",
+        f"check {FILE} program.tau --json",
+        f"info {FILE}",
+        f"replay program.tau --skip-misuse --on pools --plan {FILE}",
+        f"verify {FILE} program.tau --skip-misuse --target m4",
+        f"run --plan {FILE} -- true",
+    ),
     "program": (
         f"translate program.tau --from {FILE} --to target.elf -o out.tau --keep-others",
         f"translate program.tau --from host.elf --to {FILE} -o out.tau --json --trust-types",

@@ -41,12 +41,17 @@ JSON_VALUES = (
 ELFS = ("kernel", "application", "firmware", "program")
 TEXTS = (
     *("plan", "link map", "code plan", "kept functions", "tasks", "geometry"),
-    *("TLB plan", "system"),
+    *("TLB plan", "system", "limits", "guaranteed plan"),
 )
 CSV = (
     "op,id,size,align,time,thread,site\n"
     "malloc,a,24,,1,0,/lib/a.so+0x10\ncalloc,b,100,,2,1,main+0x0\naligned_alloc,c,64,64,3,0,\n"
     "touch,a,0,1,4,0,\nrealloc,a,80,,5,0,\nfree,b,,,6,0,\nfree,zz,,,7,0,\n"
+)
+LIMITS = (
+    'format = "tautochrone limits"\nversion = 1\n'
+    '[[limit]]\nname = "a"\nsize_bytes = 24\ncount = 9\n'
+    '[[limit]]\nname = "b"\nsize_bytes = 96\ncount = 5\n[[exclusive]]\nlimits = ["a", "b"]\n'
 )
 HEAPTRACK = (
     "v 10400 3\nx 8 /bin/abc\nX abc --flag\nI 1000 5e298d\nm 1 - 0\nt 4005 0\nt 4100 1\n"
@@ -156,8 +161,11 @@ def target_stream(source: random.Random, blocks: int = 4) -> bytes:
 def samples(folder: Path) -> dict[str, bytes]:
     """Return a sound file of each kind, by kind; `folder` is for making them."""
     write_trace(folder / "program.tau", json.dumps(HEADER))
+    (folder / "limits.toml").write_text(LIMITS)
+    guaranteed = ("--skip-misuse", "--guarantee", "--limits", "limits.toml")
     for words in (
         ("plan", "program.tau", "--skip-misuse", "-o", "plan.toml"),
+        ("plan", "program.tau", *guaranteed, "-o", "guaranteed.toml"),
         ("export", "program.tau", "-o", "program.parquet"),
         ("record", "--raw", "-o", "true.tauraw", "--", "true"),
     ):
@@ -165,6 +173,8 @@ def samples(folder: Path) -> dict[str, bytes]:
     return target_samples.samples(folder) | {
         "trace": (folder / "program.tau").read_bytes(),
         "plan": (folder / "plan.toml").read_bytes(),
+        "limits": LIMITS.encode(),
+        "guaranteed plan": (folder / "guaranteed.toml").read_bytes(),
         "parquet": (folder / "program.parquet").read_bytes(),
         "recording": (folder / "true.tauraw").read_bytes(),
         "csv": CSV.encode(),

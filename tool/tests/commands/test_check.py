@@ -188,6 +188,4 @@ def test_bounds_that_a_plan_lacks_are_told(
     save_plan(some, tmp_path / "some.toml", "a test")
     result = CliRunner().invoke(command, [str(tmp_path / "some.toml")], standalone_mode=False)
     assert "bounds: the plan has no bound of budget on rv32\n" in result.stdout
-    assert result.stdout.endswith(
-        "next: make the plan again with `tau plan`, for the installed core and compilers\n"
-    )
+    assert result.stdout.endswith(f"next: tau plan -o {tmp_path / 'some.toml'} --force\n")

@@ -21,6 +21,23 @@ ROOT = Path(__file__).resolve().parents[3]
 SYSTEM = ROOT / "kernel/systems/jpeg/system.toml"
 TASKS = HEAD + KERNEL + task("control") + task("logger", "heap_bytes = 40000")
 
+LIMITS = """format = "tautochrone limits"
+version = 1
+[[limit]]
+name = "messages"
+size_bytes = 96
+count = 32
+[[limit]]
+site = "+0x45f"
+count = 2
+[[limit]]
+name = "log"
+size_bytes = 2000
+count = 1
+[[exclusive]]
+limits = ["messages", "log"]
+"""
+
 
 def written(folder: Path, text: str, name: str = "a.toml") -> Path:
     path = folder / name
@@ -44,7 +61,12 @@ def info_of(path: Path) -> tuple[str, dict[str, Any]]:
 @pytest.mark.parametrize("comments", [0, 200])
 @pytest.mark.parametrize(
     ("kind", "text"),
-    [("tasks", TASKS), ("geometry", GEOMETRY), ("system", SYSTEM.read_text(encoding="utf-8"))],
+    [
+        ("tasks", TASKS),
+        ("geometry", GEOMETRY),
+        ("system", SYSTEM.read_text(encoding="utf-8")),
+        ("limits", LIMITS),
+    ],
 )
 def test_good_descriptions_are_sound(
     tmp_path: Path, kind: str, text: str, comments: int
@@ -69,6 +91,8 @@ def test_good_descriptions_are_sound(
             "tasks",
             "missing.tau: no such file",
         ),
+        ("limits", LIMITS.replace("count = 2", "count = 0"), "line 9", "count"),
+        ("limits", LIMITS.replace("2000", "96"), "line 10", "contradicts messages"),
         ("geometry", GEOMETRY.replace("0x5", "0x2", 1), "line 17", "exclusive or"),
         ("system", 'format = "tautochrone system"\n', "system", "is missing"),
     ],
@@ -154,3 +178,18 @@ def test_info_of_a_system_names_its_command() -> None:
     error = run(info.command, SYSTEM).exception
     assert isinstance(error, TauError) and "describes a system" in error.message
     assert error.next_step == f"tau compose plan {SYSTEM}"
+
+
+def test_limits_are_told(tmp_path: Path) -> None:
+    path = written(tmp_path, LIMITS)
+    text, document = info_of(path)
+    assert "messages: at most 32 of 96 bytes\n" in text and "at most 2 from +0x45f\n" in text
+    assert "exclusive    messages, log: " in text and f"--guarantee --limits {path}" in text
+    assert [each["count"] for each in document["limits"]] == [32, 2, 1]
+    assert document["exclusive"] == [["messages", "log"]]
+    of_types = "".join(f'[[limit]]\ntype_name = "{name}"\ncount = 3\n' for name in ("a", "b"))
+    path = written(tmp_path, "\n".join(LIMITS.splitlines()[:2]) + "\n" + of_types)
+    text, document = info_of(path)
+    assert "at most 3 of type b\n" in text and f"--limits {path} --elf PROGRAM" in text
+    assert [each["size_bytes"] for each in document["limits"]] == [None, None]
+    assert run(check.command, path).return_value == 0

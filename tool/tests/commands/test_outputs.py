@@ -197,6 +197,13 @@ def test_an_input_is_never_the_output(name: str, inputs: Path) -> None:
     assert source.read_bytes() == before
 
 
+def test_two_outputs_do_not_share_stdout(inputs: Path, stdout_link: Path) -> None:
+    for plan, header in (("-", "-"), ("-", stdout_link), (stdout_link, "-")):
+        words = ["plan", inputs / "t.tau", "-o", plan, "--header", header]
+        refused = tau(*words)
+        assert refused.status == 2 and "both write to stdout" in refused.said
+
+
 def test_two_outputs_are_two_files(inputs: Path) -> None:
     for words in (("plan", "-o", "x", "--header", "x"), ("report", "-o", "x", "--picture", "x")):
         refused = tau(words[0], "t.tau", *words[1:])

@@ -62,6 +62,29 @@ def test_json_says_what_the_report_holds(trace: Path, tmp_path: Path) -> None:
     assert "\n24,1,1,24\n128,2,1,256\n" in text, "the classes' CSV: N and P of rounded sizes"
 
 
+def test_plans_of_both_kinds_stand_in_one_report(trace: Path, tmp_path: Path) -> None:
+    """The verdict is on the plan that is given; a guarantee beside it is said and drawn."""
+    replay = tmp_path / "replay.json"
+    pools = {"name": "pools", "role": "planned", "completed": True, "footprint_bytes": 2400}
+    replay.write_text(json.dumps({**REPLAY, "systems": [*REPLAY["systems"], pools]}))
+    classes = (PlanClass(32, 1), PlanClass(1000, 2))
+    recorded, guaranteed = tmp_path / "plan.toml", tmp_path / "guaranteed.toml"
+    save_plan(Plan((PlanClass(20, 1),), 1500, "greedy", 0.0), recorded, "a test")
+    bands = Plan(classes, 2400, "bands", 0.0, recorded_counts=(1, 2))
+    save_plan(bands, guaranteed, "a test")
+    said = {}
+    for plan in (recorded, guaranteed):
+        out = tmp_path / f"{plan.stem}.html"
+        words = (trace, "--plan", plan, "--replay", replay, "-o", out, "--json")
+        said[plan.stem] = json.loads(called(*words).stdout)["verdict"]
+        assert "\npools,2400," in out.read_text()
+    assert "1,500 bytes" in said["plan"] and "25 % less than plain TLSF" in said["plan"]
+    assert said["plan"].endswith("in any order of calls, takes 2,400 B (pools).")
+    assert "2,400 bytes" in said["guaranteed"] and "20 % more than plain" in said["guaranteed"]
+    assert "1,500" not in said["guaranteed"] and "(pools)" not in said["guaranteed"]
+    assert "\n32,1,1,32\n1000,2,2,2000\n" in out.read_text(), "24 is of the band of 32"
+
+
 def test_a_report_is_not_overwritten_unless_told(trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.html"
     out.write_text("precious")

@@ -105,3 +105,22 @@ def test_a_bin_without_events_keeps_the_value_before_it() -> None:
     curves = curves_of([columns(events)], events=3, duration_ns=100, slots_count_max=3, bins=10)
     assert curves.live_bytes.high.tolist() == [24, 24, 32]
     assert curves_of([], events=0, duration_ns=0, slots_count_max=0).live_bytes.high.tolist() == [0]
+
+
+def test_with_bands_an_object_counts_in_the_next_larger_size() -> None:
+    """Peaks of a band's sizes add up; what is freed and what is above all bands counts nowhere."""
+    events = np.zeros(5, EVENT)
+    events["slot"], events["size_bytes"] = [0, 1, 2, 3, 1], [8, 20, 24, 100, 0]
+    events["op"][4] = FREE
+    curves = curves_of(
+        [columns(events)],
+        events=5,
+        duration_ns=0,
+        slots_count_max=4,
+        class_sizes=(16, 40),
+        is_banded=True,
+    )
+    assert {size: band.high.tolist() for size, band in curves.classes.items()} == {
+        16: [1, 1, 1, 1, 1],
+        40: [0, 1, 2, 2, 1],
+    }

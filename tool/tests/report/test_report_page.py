@@ -158,10 +158,20 @@ def test_verdict_says_how_much_and_against_what() -> None:
     assert "included), 10 % above the highest peak of its 3 recordings. The smallest" in of_three
     assert "margin" not in verdict(1480, entries()[:1], 1650, 0.1), "the plan was not replayed"
     guaranteed = [replace(each, name=each.name.replace("budget", "pools")) for each in entries()]
-    assert verdict(1480, guaranteed, 1500).endswith(
-        "No call fails, in any order, while no band of sizes exceeds the plan's limit."
+    assert verdict(1480, guaranteed, 1500, 0.15) == (
+        "In a heap of 1,500 B (1,500 bytes, its margin of 15 % included, 1.4 % above what this"
+        " recording holds), no call fails, in any order of calls, while no band of sizes exceeds"
+        " the plan's limit. Bytes for the recorded order alone: plain TLSF 2,000 and glibc 3,000;"
+        " another order can need more."
     )
+    assert "exceeds the plan's limits: it needs at least" in verdict(1480, guaranteed, 1400)
+    assert "too small for this recording" in verdict(1480, entries(), 1400)
     assert "in any order" not in verdict(1480, entries(), 1500)
+    said = "every order of calls within the plan's limits"
+    assert said in heap_figures.footprints(guaranteed, 1480).caption
+    assert said not in heap_figures.footprints(entries(), 1480).caption
+    in_bands = heap_figures.sizes([(20, 1, 1), (100, 1, 1)], {24}, is_banded=True)
+    assert in_bands.columns["in_plan"] == [1, 0]
     worse = [replace(entries()[1], footprint_bytes=2100), entries()[0]]
     assert "5.0 % more than plain TLSF" in verdict(1480, worse, None)
 

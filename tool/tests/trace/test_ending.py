@@ -20,7 +20,7 @@ from tautochrone.commands.check import check_file
 from tautochrone.errors import EXIT_FAILED
 from tautochrone.facts import trace_format as form
 from tautochrone.plan.file import load_plan
-from tautochrone.trace.ending import BEGINNING, LOST, NO_EXIT, RECOVERED, STOPPED
+from tautochrone.trace.ending import BEGINNING, LOST, NO_END, NO_EXIT, RECOVERED, STOPPED
 from tautochrone.trace.file import TraceWriter, open_trace
 from tautochrone.trace.prefix import first_events
 from tool.tests.trace import trace_forge
@@ -61,7 +61,7 @@ def copied(path: Path) -> Path:
 
 
 BLOCK = f"{form.BLOCK_EVENTS_MAX:,}"
-# How the trace is made, the remark's kind, words of it, whether events are missing.
+# How the trace is made, the remark's kind, words of it, whether events are or may be missing.
 ENDINGS: dict[str, tuple[Callable[[Path], Path], str, str, bool]] = {
     "cut in a block": (
         lambda path: cut(path, lambda data: trace_forge.chunks(data)[1][1] - 9),
@@ -107,6 +107,11 @@ ENDINGS: dict[str, tuple[Callable[[Path], Path], str, str, bool]] = {
     "blocks lost": (
         lambda path: write(path, lost={"lost_blocks": 3, "dropped_rows": 0}),
         *(LOST, "3 blocks of the target's stream were lost in transfer"),
+        True,
+    ),
+    "no end mark": (
+        lambda path: write(path, ended="no end mark"),
+        *(NO_END, "may lack its end: the target's stream has no end mark"),
         True,
     ),
     "killed": (

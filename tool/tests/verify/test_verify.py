@@ -67,7 +67,8 @@ def test_a_smaller_heap_is_refused_and_gets_no_certificate(tmp_path: Path, recor
     plan.write_text(re.sub(rf"\b{heap}\b", str(smaller), whole))
     said = tau("verify", plan, recording, expect=3)
     assert "REFUSED, the first at event" in said.stdout
-    assert "next: make the plan from its recordings and from program.tau: tau plan" in said.stdout
+    assert f"next: tau plan {recording} --planner" in said.stdout
+    assert f"--pools never -o {plan} --force" in said.stdout
     assert "[verified]" not in plan.read_text()
     document = json.loads(tau("verify", plan, recording, "--json", expect=3).stdout)
     first = document["runs"][0]["first_refusal"]

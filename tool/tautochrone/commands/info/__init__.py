@@ -17,6 +17,7 @@ from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.files import input_file
+from tautochrone.plan import bounds
 from tautochrone.plan import sizes as plan_sizes
 from tautochrone.plan.contract import sentence
 from tautochrone.plan.file import FILE_BYTES_MAX, Plan, load_any_plan
@@ -35,8 +36,8 @@ def command(trace: Path, as_json: bool) -> None:
     """Print what TRACE holds: program, duration, live bytes, sizes and misuse.
 
     Of a code recording it prints the kernel, and how much of its code was executed. Of tasks, a
-    geometry or a plan of TLB sets (`tau tlb`) it prints the whole content. Of another plan it
-    prints the heap, the recordings and the sections.
+    geometry or a plan of TLB sets (`tau tlb`), and of limits (`tau plan --limits`) it prints the
+    whole content. Of another plan it prints the heap, the recordings and the sections.
 
     \b
     tau info program.tau
@@ -81,7 +82,9 @@ def _print_sections(path: Path, as_json: bool) -> bool:
         if plan.has_heap:
             _print_heap(plan)
         for name, value in plan.sections.items():
-            print(f"[{name}]", *section_named(name).told(value), sep="\n")
+            said = section_named(name).told(value)
+            said = said or (bounds.listed(value) if name == bounds.NAME else [])
+            print(f"[{name}]", *said, sep="\n")
 
     output.emit(as_json, "info", {"plan": str(path), **heap, "sections": sections}, show)
     return True

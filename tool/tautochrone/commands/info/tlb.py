@@ -4,7 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tautochrone.commands.described import GEOMETRY, PLAN, SYSTEM, TASKS, kind_of
+from tautochrone.commands.described import GEOMETRY, LIMITS, PLAN, SYSTEM, TASKS, kind_of
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan import bounds
@@ -26,6 +26,10 @@ def print_described(path: Path, as_json: bool) -> bool:
         print_tasks(path, as_json)
     elif kind == GEOMETRY:
         print_geometry(path, as_json)
+    elif kind == LIMITS:
+        from tautochrone.commands.info.limits import print_limits
+
+        print_limits(path, as_json)
     elif kind == SYSTEM:
         raise TauError(f"{path} describes a system, not a trace", f"tau compose plan {path}")
     elif kind == PLAN and TLB in (plan := load_any_plan(path)).sections:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +56,32 @@ class Margin(click.ParamType):
         return float(margin)
 
 
-@click.command()
+class HeapLimit(SizeBytes):
+    """A number of bytes. A file is refused with the option that takes one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes."""
+        if Path(str(value)).suffix == ".toml":
+            self.fail(f"{value!r} is not a number of bytes; a file goes to --limits", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+# The end of the help.
+LIMITS_HELP = """
+With --guarantee, no call fails while every band of sizes stays within its limit. Limits are
+recorded numbers with the margin. Those of a file of --limits win over them, and add to what other
+sizes of their band need:
+
+\b
+format = "tautochrone limits"
+version = 1
+[[limit]]
+size_bytes = 96
+count = 32
+"""
+
+
+@click.command(epilog=LIMITS_HELP)
 @click.argument("traces", type=PATH, nargs=-1, required=True)
 @click.option(
     "-o",
@@ -82,6 +110,20 @@ class Margin(click.ParamType):
     type=PATH,
     help="With --guarantee: TOML file with limits of your own, which win over recorded ones"
     " (default: none).",
+)
+@click.option(
+    "--elf",
+    "elf_path",
+    type=PATH,
+    help="With --limits: recorded program, compiled with -g, that has the types of the limits"
+    " (default: none).",
+)
+@click.option(
+    "--compare",
+    "is_compared",
+    is_flag=True,
+    help="With --guarantee: also search the plan without it, which takes longer (default: say what"
+    " other allocators need).",
 )
 @click.option(
     "--classes-max",
@@ -134,7 +176,7 @@ class Margin(click.ParamType):
 @click.option(
     "--limit",
     "limit_bytes",
-    type=SizeBytes(),
+    type=HeapLimit(),
     help="Largest heap in bytes; exit with 3 if the plan needs more (default: no limit).",
 )
 @SKIP_MISUSE
@@ -143,7 +185,7 @@ class Margin(click.ParamType):
     "is_input_fixed",
     is_flag=True,
     help="Judge plans by these recordings alone, as the program has no other inputs (default: also"
-    " judge them by shorter runs).",
+    " judge them by shorter runs). Not with --guarantee, whose limits are for other inputs.",
 )
 @JSON
 def command(
@@ -151,6 +193,8 @@ def command(
     plan_path: Path | None,
     is_guaranteed: bool,
     limits_path: Path | None,
+    elf_path: Path | None,
+    is_compared: bool,
     build_path: Path | None,
     header_path: Path | None,
     force: bool,
@@ -165,6 +209,8 @@ def command(
     tau plan program.tau -o plan.toml
     tau plan small.tau large.tau --margin 10% -o plan.toml --header plan.h
     tau plan program.tau --limit 65536 --json
+    tau plan runs --guarantee -o plan.toml --header plan.h
+    tau plan runs --guarantee --limits limits.toml -o plan.toml
 
     The planner `replayed` chooses by replay; on these recordings its plan never needs more than
     plain TLSF. The planners `greedy`, `exact` and `exhaustive` maximize the paper's formula for
@@ -186,29 +232,25 @@ def command(
     for index, path in enumerate(outputs):
         output_file.check(path, force, [*traces, *outputs[:index]], as_json)
     from tautochrone.machine.core_build import Build, load
-    from tautochrone.commands.plan import printing
+    from tautochrone.commands.plan import guarantee, printing
     from tautochrone.heap.plan import Wanted
 
-    build = load(build_path) if build_path else Build()
+    files = {"--limits": limits_path, "--elf": elf_path, "--build": build_path}
+    files["--header"] = header_path
+    how = Wanted(**wanted, build=load(build_path) if build_path else Build())
+    is_shown = not any(map(output_file.is_stdout, outputs))
     if is_guaranteed:
-        from tautochrone.commands.plan import guarantee
-
-        planned = guarantee.made_and_saved(
-            traces, wanted, build, limits_path, plan_path, header_path, force
-        )
-        if not any(map(output_file.is_stdout, outputs)):
-            output.emit(
-                as_json,
-                "plan",
-                guarantee.result_of(planned, limit_bytes),
-                lambda: guarantee.show(planned, plan_path, header_path),
-            )
+        planned = guarantee.made_and_saved(traces, how, files, plan_path, force)
+        if is_shown:
+            how = replace(how, layout=planned.plan.layout)
+            order = guarantee.recorded_order(planned, how, is_compared)
+            result = guarantee.result_of(planned, order, limit_bytes)
+            show = functools.partial(guarantee.show, planned, order)
+            output.emit(as_json, "plan", result, lambda: show(traces, plan_path, header_path))
         return _ended(traces, planned.endings, planned.plan, limit_bytes)
-    if limits_path is not None:
-        raise TauError("--limits needs --guarantee", "add --guarantee", EXIT_USAGE)
-    how = Wanted(**wanted, build=build)
-    made = _made_and_saved(traces, how, plan_path, header_path, force)
-    if not any(map(output_file.is_stdout, outputs)):
+    _refuse_alone({"--limits": limits_path, "--elf": elf_path, "--compare": is_compared})
+    made = _made_and_saved(traces, how, files, plan_path, force)
+    if is_shown:
         output.emit(
             as_json,
             "plan",
@@ -216,6 +258,13 @@ def command(
             lambda: printing.show(made, traces, plan_path, header_path),
         )
     return _ended(traces, made.endings, made.plan, limit_bytes)
+
+
+def _refuse_alone(options: dict[str, Path | bool | None]) -> None:
+    """Raise TauError for options of a guarantee without one."""
+    for option, is_given in options.items():
+        if is_given:
+            raise TauError(f"{option} needs --guarantee", "add --guarantee", EXIT_USAGE)
 
 
 def _ended(
@@ -236,8 +285,8 @@ def _ended(
 def _made_and_saved(
     traces: tuple[Path, ...],
     wanted: Wanted,
+    files: Mapping[str, Path | None],
     plan_path: Path | None,
-    header_path: Path | None,
     force: bool,
 ) -> Made:
     """Make the plan, and write its file and its header."""
@@ -248,6 +297,7 @@ def _made_and_saved(
     from tautochrone.plan.sizes import refuse_header
     from tautochrone.trace.file import open_trace
 
+    header_path = files["--header"]
     bar = output.progress(itertools.count(), "replaying plans", None)
     made = make_plan([open_trace(trace) for trace in traces], wanted, lambda: next(bar))
     bar.close()
@@ -255,28 +305,9 @@ def _made_and_saved(
         refuse_header(made.plan)
     printing.note_search(made)
     made = with_sections(made, wanted.skip_misuse, output.note)
-    made_by = _made_by(traces, wanted, made.plan.layout)
+    made_by = printing.made_by(traces, wanted, made.plan, files)
     if plan_path is not None:
         save_plan(made.plan, plan_path, made_by, printing.notes(made), force)
     if header_path is not None:
         save_header(made.plan, header_path, made_by, force)
     return made
-
-
-def _made_by(traces: tuple[Path, ...], wanted: Wanted, layout: str) -> str:
-    """The command line without its outputs, which do not change the plan."""
-    words = ["tau plan", *(trace.name for trace in traces), "--planner", wanted.planner]
-    if wanted.classes_max != CLASSES_MAX:
-        words += ["--classes-max", str(wanted.classes_max)]
-    if wanted.margin is not None:
-        words += ["--margin", f"{wanted.margin * 100:g}%"]
-    words += ["--layout", layout]
-    if wanted.pools != AUTO:
-        words += ["--pools", wanted.pools]
-    for is_given, option in (
-        (wanted.is_as_recorded, "--sizes-as-recorded"),
-        (wanted.skip_misuse, "--skip-misuse"),
-        (wanted.is_input_fixed, "--fixed-input"),
-    ):
-        words += [option] if is_given else []
-    return " ".join(words)

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tautochrone import unseen
+from tautochrone.commands.plan import printing
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.heap import pools
 from tautochrone.heap.guarantee import Guaranteed, make_guarantee
 from tautochrone.heap.limits import Limits, load
+from tautochrone.heap.recorded_order import RecordedOrder, recorded_order, told
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import bounds, sizes
+from tautochrone.plan.build import build_of
 from tautochrone.plan.contract import sentence
-from tautochrone.heap.pools import AUTO
 from tautochrone.plan.file import CLASSES_MAX, Plan, save_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.sections import Basis, section_named
-from tautochrone.trace.file import open_trace
+from tautochrone.trace import abi
+from tautochrone.trace.file import TraceReader, open_trace
+
+if TYPE_CHECKING:
+    from tautochrone.heap.plan import Wanted
 
 ROWS_MAX = 12
 
 
-def _refuse_others(wanted: dict[str, Any]) -> None:
+def _refuse_others(wanted: Wanted) -> None:
     """Raise TauError for options that choose pools in another way."""
     for option, is_given in {
-        "--planner": wanted["planner"] != "replayed",
-        "--classes-max": wanted["classes_max"] != CLASSES_MAX,
-        "--pools": wanted["pools"] != AUTO,
-        "--fixed-input": wanted["is_input_fixed"],
+        "--planner": wanted.planner != "replayed",
+        "--classes-max": wanted.classes_max != CLASSES_MAX,
+        "--pools": wanted.pools != pools.AUTO,
     }.items():
         if is_given:
             raise TauError(
@@ -37,43 +44,70 @@ def _refuse_others(wanted: dict[str, Any]) -> None:
                 f"leave out {option}, or --guarantee",
                 EXIT_USAGE,
             )
+    if wanted.is_input_fixed:
+        raise TauError(
+            "--guarantee does not go with --fixed-input: a fixed input needs no limits for others",
+            "leave out --guarantee; or keep it, with --margin 0%",
+            EXIT_USAGE,
+        )
 
 
 def made_and_saved(
     traces: tuple[Path, ...],
-    wanted: dict[str, Any],
-    build: Build,
-    limits_path: Path | None,
+    wanted: Wanted,
+    files: Mapping[str, Path | None],
     plan_path: Path | None,
-    header_path: Path | None,
     force: bool,
 ) -> Guaranteed:
     """Make the plan, and write its file and its header."""
     _refuse_others(wanted)
-    margin = wanted["margin"]
+    header_path = files["--header"]
     readers = [open_trace(trace) for trace in traces]
-    limits = load(limits_path) if limits_path is not None else Limits()
+    limits = _limits_of(files["--limits"], files["--elf"], readers, wanted.layout)
     made = make_guarantee(
         readers,
-        margin,
-        wanted["layout"],
-        build,
-        wanted["skip_misuse"],
-        wanted["is_as_recorded"],
+        wanted.margin,
+        wanted.layout,
+        wanted.build,
+        wanted.skip_misuse,
+        wanted.is_as_recorded,
         limits,
     )
     if header_path is not None:
         sizes.refuse_header(made.plan)
-    words = ["tau plan", *(trace.name for trace in traces), "--guarantee"]
-    words += [] if margin is None else ["--margin", f"{margin * 100:g}%"]
-    words += [] if limits_path is None else ["--limits", limits_path.name]
-    made_by = " ".join([*words, "--layout", made.plan.layout])
-    made = replace(made, plan=_with_bounds(made.plan, build))
+    made = replace(made, plan=_with_bounds(made.plan, wanted.build))
+    made_by = printing.made_by(traces, wanted, made.plan, files)
     if plan_path is not None:
         save_plan(made.plan, plan_path, made_by, notes(made), force)
     if header_path is not None:
         save_header(made.plan, header_path, made_by, force)
     return made
+
+
+def _limits_of(
+    path: Path | None, elf_path: Path | None, readers: Sequence[TraceReader], layout: str | None
+) -> Limits:
+    """The limits of a file. Raises TauError if the program has not the sizes of the recordings."""
+    if path is None:
+        if elf_path is not None:
+            raise TauError("--elf needs --limits", "add --limits, or leave out --elf", EXIT_USAGE)
+        return Limits()
+    if elf_path is None:
+        return load(path)
+    from tautochrone.translate.program import read_program
+
+    program, layout = read_program(elf_path), sizes.layout_of(readers, layout)
+    for reader in readers:
+        stated = abi.of_header(reader.header)
+        is_same = program.abi == stated if stated else abi.has_words_of(program.abi, layout)
+        if not is_same:
+            raise TauError(
+                f"{elf_path} is for {program.abi}, but {reader.path.name} has sizes of"
+                f" {stated or f'the layout {layout}'}",
+                "name the program that was recorded with --elf",
+                EXIT_USAGE,
+            )
+    return load(path, program.types.size_of)
 
 
 def _with_bounds(plan: Plan, build: Build) -> Plan:
@@ -87,7 +121,7 @@ def _with_bounds(plan: Plan, build: Build) -> Plan:
         build=build,
         note=output.note,
     )
-    found = bounds.make(basis) if plan.layout == "32" else None
+    found = bounds.make(basis)
     return plan if found is None else replace(plan, sections={**plan.sections, bounds.NAME: found})
 
 
@@ -96,7 +130,7 @@ def notes(made: Guaranteed) -> tuple[str, ...]:
     return (
         sentence(made.plan),
         "optimal_within: the most of the arena without its margin that other bands could save.",
-        "Next: tau replay RECORDING --on pools --plan THIS_FILE",
+        f"Next: {printing.next_step(made.plan)}",
     )
 
 
@@ -112,7 +146,7 @@ def _rows(made: Guaranteed) -> list[dict[str, int]]:
     ]
 
 
-def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
+def result_of(made: Guaranteed, order: RecordedOrder, limit_bytes: int | None) -> dict[str, Any]:
     """The document of --json."""
     plan = made.plan
     result: dict[str, Any] = {
@@ -127,34 +161,17 @@ def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
         "margin_bytes": made.margin_bytes,
         "margin_source": plan.margin_source,
         "left_out": [each._asdict() for each in made.excesses],
-        "others": asdict(made.others),
-        "alignment_bytes": plan.alignment_bytes,
-        "layout": plan.layout,
-        "sizes": plan.sizes,
+        "others": asdict(made.others) | order._asdict(),
         "search_seconds": round(made.seconds, 3),
-        "traces": [
-            {
-                "name": trace.name,
-                "sha256": trace.sha256,
-                "events": trace.events,
-                "peak_live_bytes": trace.peak_live_bytes,
-                "ending": ending.document(),
-            }
-            for trace, ending in zip(plan.traces, made.endings, strict=True)
-        ],
+        "costs": [cost._asdict() for cost in _costs(plan)],
     }
-    for name, value in plan.sections.items():
-        result |= section_named(name).document(value)
-    result[unseen.KEY] = list(unseen.GUARANTEE)
-    if limit_bytes is not None:
-        result["limit_bytes"] = limit_bytes
-        result["within_limit"] = plan.heap_bytes <= limit_bytes
-    return result
+    return result | printing.plan_document(plan, made.endings, unseen.GUARANTEE, limit_bytes)
 
 
 def _evidence(made: Guaranteed) -> list[str]:
     """What the recordings say about other runs."""
-    margin = f"limits are {made.plan.margin * 100:g} % above the recorded ones"
+    which = "limits that are not stated" if made.limits.limits else "limits"
+    margin = f"{which} are {made.plan.margin * 100:g} % above the recorded ones"
     if not made.excesses:
         which = "the default" if made.plan.margin_source == "default" else "as given"
         return [f"{margin} ({which}): one recording says nothing about other runs"]
@@ -172,7 +189,18 @@ def _evidence(made: Guaranteed) -> list[str]:
     return lines
 
 
-def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> None:
+def _costs(plan: Plan) -> list[pools.Cost]:
+    """What calls within the limits cost, and the code; nothing for a plan of this machine."""
+    return pools.costs("pools", build_of(plan)) if plan.layout == "32" else []
+
+
+def show(
+    made: Guaranteed,
+    order: RecordedOrder,
+    traces: Sequence[Path],
+    plan_path: Path | None,
+    header_path: Path | None,
+) -> None:
     """Print the plan for people."""
     plan, others = made.plan, made.others
     for trace in plan.traces:
@@ -185,7 +213,7 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
         f"arena            {plan.heap_bytes:>14,} bytes, for {bands} of {made.sizes_count:,} sizes"
     )
     print(
-        f"  at the recorded limits {made.measured_heap_bytes:>8,} bytes,"
+        f"  without the margin {made.measured_heap_bytes:>12,} bytes,"
         f" {made.measured_heap_bytes / made.peak_live_bytes:.3f} times the peak; other bands could"
         f" save at most {output.percent(plan.optimal_within)}"
     )
@@ -194,11 +222,14 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
     )
     print(
         f"any allocator    {others.any_order_bytes:>14,} bytes at least, to hold every order of"
-        " calls with this peak and these sizes (Robson 1971)"
+        " calls with this peak and any sizes between the smallest and the largest (Robson 1971)"
     )
     print(
-        f"half-fit         {others.half_fit_bytes:>14,} bytes, by its published bound for the same"
+        f"half-fit         {others.half_fit_bytes:>14,} bytes for the same, without metadata, by"
+        " o1heap's README"
     )
+    for line in told(order):
+        print(line)
     shown = made.rows[:ROWS_MAX]
     states = f" {'stated':>10}" if made.limits.limits else ""
     print(f"{'sizes up to':>16} {'limit':>10} {'recorded':>10}{states}")
@@ -210,17 +241,20 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
     for name, value in plan.sections.items():
         for line in section_named(name).told(value):
             print(line)
+    for cost in _costs(plan):
+        print(f"within the limits, {cost.told()}")
     print("No call fails while no band holds more objects than its limit, in any order.")
+    if below := [row for row in made.rows if row.count < row.recorded]:
+        first = below[0]
+        print(
+            f"{output.count(len(below), 'limit')} below what was recorded, so the recordings exceed"
+            f" the plan: of up to {first.size_bytes:,} bytes {first.count:,} are stated, and"
+            f" {first.recorded:,} were alive at once"
+        )
     for line in _evidence(made):
         print(line)
     remark = sizes.remark(plan)
     if remark:
         print(remark)
     print(unseen.told(unseen.GUARANTEE))
-    for path in (plan_path, header_path):
-        if path is not None:
-            print(f"written: {path}")
-    if plan_path is None:
-        print("next: keep it with -o plan.toml")
-    else:
-        print(f"next: tau replay {plan.traces[0].name} --on pools --plan {plan_path}")
+    printing.print_files(plan, traces, plan_path, header_path)

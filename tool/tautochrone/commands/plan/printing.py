@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tautochrone import unseen
 from tautochrone.console import output
-from tautochrone.plan import sizes
-from tautochrone.plan.file import ALIGNMENT_BYTES
+from tautochrone.plan import again, sizes
+from tautochrone.plan.file import ALIGNMENT_BYTES, BANDS, CLASSES_MAX
 from tautochrone.heap import pools
 from tautochrone.plan.sections import section_named
 
 if TYPE_CHECKING:
-    from tautochrone.plan.file import PlanTrace
-    from tautochrone.heap.plan import Made
+    from tautochrone.plan.file import Plan, PlanTrace
+    from tautochrone.heap.plan import Made, Wanted
+    from tautochrone.trace.ending import Ending
 
 # What optimal_within of a plan file is, for a formula planner and for the planner `replayed`.
 OPTIMAL_WITHIN = (
@@ -35,6 +36,28 @@ def note_search(made: Made) -> None:
         )
 
 
+def made_by(
+    traces: Sequence[Path], wanted: Wanted, plan: Plan, files: Mapping[str, Path | None]
+) -> str:
+    """The command line that makes the plan again (plan/again.py)."""
+    is_guaranteed = plan.planner == BANDS
+    options = ["--guarantee"] if is_guaranteed else ["--planner", wanted.planner]
+    if wanted.classes_max != CLASSES_MAX:
+        options += ["--classes-max", str(wanted.classes_max)]
+    if wanted.margin is not None:
+        options += ["--margin", f"{wanted.margin * 100:g}%"]
+    options += ["--layout", plan.layout]
+    if wanted.pools != pools.AUTO:
+        options += ["--pools", wanted.pools]
+    for is_given, option in (
+        (wanted.is_as_recorded, "--sizes-as-recorded"),
+        (wanted.skip_misuse, "--skip-misuse"),
+        (wanted.is_input_fixed, "--fixed-input"),
+    ):
+        options += [option] if is_given else []
+    return again.made_by([trace.name for trace in traces], options, files)
+
+
 def notes(made: Made) -> tuple[str, ...]:
     plan = made.plan
     lines = [
@@ -51,9 +74,20 @@ def notes(made: Made) -> tuple[str, ...]:
         lines.append(f"No pools: {made.pools.why}.")
     if sizes.remark(plan):
         lines.append(f"Sizes: {sizes.remark(plan)}.")
-    step = "tau verify THIS_FILE RECORDING" if plan.layout == "32" else "tau run --plan THIS_FILE"
-    lines += [unseen.sentence(unseen.HEAP_PLAN), f"Next: {step}"]
+    lines += [unseen.sentence(unseen.HEAP_PLAN), f"Next: {next_step(plan)}"]
     return tuple(lines)
+
+
+def next_step(plan: Plan, traces: Sequence[Path] = (), plan_path: Path | None = None) -> str:
+    """What to do with a plan; without paths, for the comment in its file."""
+    recordings = " ".join(map(str, traces)) or "RECORDING"
+    path = plan_path or "THIS_FILE"
+    if plan.sizes == sizes.ESTIMATE:
+        return f"have the target's sizes: {sizes.WAYS}"
+    if plan.layout == "32":
+        return f"tau verify {path} {recordings}"
+    system = "pools" if plan.planner == BANDS else "budget"
+    return f"tau replay {traces[0] if traces else recordings} --on tlsf,{system} --plan {path}"
 
 
 def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
@@ -71,9 +105,6 @@ def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
         "margin_advised": made.margin.advised,
         "refused_expected": made.margin.refused,
         "spread": made.spread.document() if made.spread is not None else None,
-        "alignment_bytes": plan.alignment_bytes,
-        "layout": plan.layout,
-        "sizes": plan.sizes,
         "pools": {**pools.document(made.pools), "rows": _rows(made)},
         "measured_heap_bytes": made.measured_heap_bytes,
         "plain_heap_bytes": made.plain_heap_bytes,
@@ -83,6 +114,18 @@ def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
             {"name": start.name, "heap_bytes": start.heap_bytes, "refused": start.refused or None}
             for start in made.found.starts
         ],
+    }
+    return result | plan_document(plan, made.endings, unseen.HEAP_PLAN, limit_bytes)
+
+
+def plan_document(
+    plan: Plan, endings: Sequence[Ending], not_seen: Sequence[str], limit_bytes: int | None
+) -> dict[str, Any]:
+    """What --json has of every plan of a heap: of its recordings, sections, and the limit."""
+    result: dict[str, Any] = {
+        "alignment_bytes": plan.alignment_bytes,
+        "layout": plan.layout,
+        "sizes": plan.sizes,
         "traces": [
             {
                 "name": trace.name,
@@ -91,12 +134,12 @@ def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
                 "peak_live_bytes": trace.peak_live_bytes,
                 "ending": ending.document(),
             }
-            for trace, ending in zip(plan.traces, made.endings, strict=True)
+            for trace, ending in zip(plan.traces, endings, strict=True)
         ],
     }
     for name, value in plan.sections.items():
         result |= section_named(name).document(value)
-    result[unseen.KEY] = list(unseen.HEAP_PLAN)
+    result[unseen.KEY] = list(not_seen)
     if limit_bytes is not None:
         result["limit_bytes"] = limit_bytes
         result["within_limit"] = plan.heap_bytes <= limit_bytes
@@ -132,11 +175,7 @@ def _change(choice: pools.Choice) -> str:
 
 def _row_text(row: dict[str, Any]) -> str:
     name = "with pools" if row["system"] == "budget" else "without pools"
-    said = [
-        f"{cost['target']} malloc {cost['malloc']:,}, free {cost['free']:,} instructions at most,"
-        f" {cost['code_bytes']:,} bytes of code"
-        for cost in row["costs"]
-    ]
+    said = [pools.Cost(**cost).told() for cost in row["costs"]]
     mark = "  <- this plan" if row["is_planned"] else ""
     return f"{name:<16} {row['heap_bytes']:>12,} bytes{row['change']}{mark}" + "".join(
         f"\n                 {text}" for text in said
@@ -179,7 +218,7 @@ def _runs_text(made: Made) -> Iterator[str]:
 
 
 def show(
-    made: Made, paths: tuple[Path, ...], plan_path: Path | None, header_path: Path | None
+    made: Made, traces: Sequence[Path], plan_path: Path | None, header_path: Path | None
 ) -> None:
     plan = made.plan
     print(_recorded(plan.traces))
@@ -214,14 +253,15 @@ def show(
         for line in section_named(name).told(value):
             print(line)
     print(unseen.told(unseen.HEAP_PLAN))
+    print_files(plan, traces, plan_path, header_path)
+
+
+def print_files(
+    plan: Plan, traces: Sequence[Path], plan_path: Path | None, header_path: Path | None
+) -> None:
+    """Print what was written, and what to do with it."""
     for path in (plan_path, header_path):
         if path is not None:
             print(f"written: {path}")
-    if plan_path is None:
-        print("next: keep it with -o plan.toml")
-    elif plan.sizes == sizes.ESTIMATE:
-        print(f"next: have the target's sizes: {sizes.WAYS}")
-    elif plan.layout == "32":
-        print(f"next: tau verify {plan_path} {' '.join(map(str, paths))}")
-    else:
-        print(f"next: tau replay {paths[0]} --on tlsf,budget --plan {plan_path}")
+    is_kept = plan_path is not None
+    print(f"next: {next_step(plan, traces, plan_path) if is_kept else 'keep it with -o plan.toml'}")

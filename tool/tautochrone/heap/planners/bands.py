@@ -1,9 +1,10 @@
-"""Bands of sizes with limits, for the heap of core/pools.h: the smallest arena that cannot fail.
+"""Bands of sizes with limits, for the heap of core/pools.h: a small arena that cannot fail.
 
 A band is a range of sizes; its limit is the most of its objects that were alive at once, in the
-recording that needs most. Bands do not depend on each other, so dynamic programming over the
-recorded sizes finds the best borders, byte for byte: block times limit, the tables of each band,
-and a table of sizes whose steps must keep borders apart. The order of calls does not matter.
+recording that needs most. Only borders at recorded sizes are tried. Bands do not depend on each
+other, but for the table of sizes, whose steps must keep borders apart: dynamic programming finds
+the borders, once for each fineness of that table. What the core's tables take is then asked of the
+core itself. A second run without the table gives a bound that no choice of bands can go below.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone.errors import TauError
-from tautochrone.facts import trace_format
 from tautochrone.heap.limits import Matched
+from tautochrone.heap.objects import objects_of
+from tautochrone.plan.file import BANDS_ALIGNMENT_MAX
 from tautochrone.trace.file import TraceReader
 
 SIZES_MAX = 4096
 BANDS_MAX = 64  # TAU_BUDGET_CLASSES_MAX
 LEVELS = range(9)  # of the table of sizes: up to POOLS_SIZE_LEVEL_MAX
-UNREACHED = 1 << 60
-COLUMNS = ("op", "slot", "size_bytes", "align_log2", "flags", "site")
-EVENT = np.dtype([(name, np.uint64) for name in COLUMNS])
+SIZE_BYTES_MAX = 1 << 30  # BUDGET_SIZE_MAX_BYTES
+COUNT_MAX = (1 << 32) - 1
+UNREACHED = 1 << 62
+BAND_BYTES_MAX = 1 << 48  # more than any memory, and the sum of SIZES_MAX bands is not UNREACHED
 
 
 class Sizes(NamedTuple):
@@ -55,11 +58,27 @@ class Build(NamedTuple):
     check_level: int = 1
 
     def arena_bytes(self, bands: Sequence[Band], alignment_bytes: int) -> int:
-        """What tau_pools_init needs; 0 if no table of sizes holds these bands."""
+        """What tau_pools_init needs; 0 if no memory or no table of sizes holds these bands."""
         level = f"_check{self.check_level}" if self.check_level else ""
         core = native.library(f"libtau_core{8 * self.word_bytes}{level}.so")
+        if any(band.count > COUNT_MAX or band.size_bytes > SIZE_BYTES_MAX for band in bands):
+            return 0
         rows = np.array([tuple(band) for band in bands], [("size_bytes", "u4"), ("count", "u4")])
         return int(core.tau_pools_size(rows, len(rows), alignment_bytes, 0))
+
+    def least_bytes(self, bands_bytes: int, largest_bytes: int) -> int:
+        """What an arena takes at least if blocks, classes and bits take `bands_bytes`.
+
+        To these it adds the shortest table of sizes up to `largest_bytes`, and fields, a counter
+        and the shortest table of owners: the arena of one block without what is known of it, less
+        the most that its end can have been rounded up by. An arena is a multiple of the granule.
+        """
+        granule = self.granule_bytes
+        block = Band(granule, 1)
+        known = granule + self.band_bytes + int(self.bits_bytes(np.array([1]))[0])
+        fixed = self.arena_bytes([block], 0) - (granule - 1) - known - 1
+        table = int(_step_of(np.array([(largest_bytes - 1) // granule]), 0)[0]) + 1
+        return -(-(bands_bytes + fixed + table) // granule) * granule
 
     @property
     def granule_bytes(self) -> int:
@@ -77,7 +96,7 @@ class Build(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best bands, in ascending order, and the least that any choice of bands takes."""
+    """The bands, in ascending order, and an arena that no choice of bands can go below."""
 
     bands: tuple[Band, ...]
     least_bytes: int
@@ -100,40 +119,32 @@ def sizes_of(
 ) -> Sizes:
     """The sizes of all recordings, whose instants follow each other; each starts empty.
 
-    Objects that `matched` limits are left out, but their sizes are there.
+    Objects that `matched` limits are left out, but their sizes are there. Raises TauError for
+    objects that no pool holds.
     """
     parts, instant = [], 0
     for reader in readers:
         parts.append(_changes_of(reader, granule_bytes, instant, matched))
         instant = int(parts[-1].instant.max(initial=instant)) + 1
     size, alignment, instants, delta = (np.concatenate(each) for each in zip(*parts, strict=True))
-    limited = sorted(set().union(*matched.keys)) if matched is not None else []
-    sizes_bytes = np.union1d(size, np.array(limited, np.int64))
-    index = np.searchsorted(sizes_bytes, size)
+    limited = matched.alignments if matched is not None else {}
+    all_sizes = np.concatenate([size, np.array(list(limited), np.int64)])
+    all_alignments = np.concatenate([alignment, np.array(list(limited.values()), np.int64)])
+    sizes_bytes = np.unique(all_sizes)
     if len(sizes_bytes) > SIZES_MAX:
         raise TauError(
             f"the recordings have {len(sizes_bytes):,} different sizes; bands are planned for up to"
             f" {SIZES_MAX:,}",
             "plan without --guarantee",
         )
+    index = np.searchsorted(sizes_bytes, size)
     alignments = np.full(len(sizes_bytes), granule_bytes, np.int64)
-    np.maximum.at(alignments, index, alignment)
+    np.maximum.at(alignments, np.searchsorted(sizes_bytes, all_sizes), all_alignments)
     order = np.lexsort((instants, index))
     changes = np.zeros(len(order), native.struct("tau_bands_change"))
     changes["instant"], changes["delta"] = instants[order], delta[order]
     first = np.searchsorted(index[order], np.arange(len(sizes_bytes) + 1)).astype(np.uint64)
     return Sizes(sizes_bytes, alignments, changes, first, instant)
-
-
-def _events_of(reader: TraceReader) -> np.ndarray:
-    """The events that make, resize or free an object."""
-    blocks = []
-    for columns in reader.columns(COLUMNS):
-        block = np.empty(len(columns.op), EVENT)
-        for name in COLUMNS:
-            block[name] = getattr(columns, name)
-        blocks.append(block[(block["flags"] == 0) & (block["op"] != trace_format.OP_TOUCH)])
-    return np.concatenate(blocks) if blocks else np.empty(0, EVENT)
 
 
 def _changes_of(
@@ -144,29 +155,35 @@ def _changes_of(
     All rises up to the next fall are one instant: only before a fall can more be alive than ever.
     What is alive at the end falls in an instant of its own.
     """
-    events = _events_of(reader)
-    makes = events["op"] != trace_format.OP_FREE
-    ends = (events["op"] == trace_format.OP_FREE) | (events["op"] == trace_format.OP_REALLOC)
-    alignment = 1 << np.minimum(events["align_log2"], 40).astype(np.int64)
-    alignment = np.maximum(alignment, granule_bytes)
-    asked = np.maximum(events["size_bytes"].astype(np.int64), 1)
-    size = -(-asked // alignment) * alignment
-    # The object that an event ends is that of the event before it in the same slot.
-    by_slot = np.argsort(events["slot"], kind="stable")
-    before = np.zeros(len(events), np.int64)
-    before[by_slot[1:]] = by_slot[:-1]
-    at = instant + np.cumsum(ends)
-    stays = makes.copy()
-    stays[before[ends]] = False
-    made, ended, left = np.flatnonzero(makes), before[ends], np.flatnonzero(stays)
+    objects = objects_of(reader, granule_bytes)
+    _refuse_oversized(objects.asked_bytes, objects.alignment_bytes)
+    at = instant + np.cumsum(objects.ends)
+    stays = objects.makes.copy()
+    ended = objects.before[objects.ends]
+    stays[ended] = False
+    made, left = np.flatnonzero(objects.makes), np.flatnonzero(stays)
     end = int(at[-1]) + 1 if len(at) else instant
-    objects = np.concatenate([ended, made, left])
-    instants = np.concatenate([at[ends], at[makes], np.full(len(left), end)])
+    which = np.concatenate([ended, made, left])
+    instants = np.concatenate([at[objects.ends], at[made], np.full(len(left), end)])
     delta = np.repeat([-1, 1, -1], [len(ended), len(made), len(left)])
     if matched is not None:
-        counts = ~matched.excluded(reader, events["site"], size)[objects]
-        objects, instants, delta = objects[counts], instants[counts], delta[counts]
-    return _Recorded(size[objects], alignment[objects], instants, delta)
+        counts = ~matched.excluded(reader, objects)[which]
+        which, instants, delta = which[counts], instants[counts], delta[counts]
+    return _Recorded(objects.size_bytes[which], objects.alignment_bytes[which], instants, delta)
+
+
+def _refuse_oversized(asked_bytes: np.ndarray, alignment_bytes: np.ndarray) -> None:
+    """Raise TauError for an object that no pool holds."""
+    for word, most, found in (
+        ("a size", SIZE_BYTES_MAX, int(asked_bytes.max(initial=0))),
+        ("an alignment", BANDS_ALIGNMENT_MAX, int(alignment_bytes.max(initial=0))),
+    ):
+        if found > most:
+            raise TauError(
+                f"the recordings have an object with {word} of {found:,} bytes; pools have at most"
+                f" {most:,}",
+                "plan without --guarantee",
+            )
 
 
 def peaks_of(sizes: Sizes) -> np.ndarray:
@@ -184,38 +201,55 @@ def peaks_of(sizes: Sizes) -> np.ndarray:
 
 
 def best_bands(sizes: Sizes, peaks: np.ndarray, build: Build) -> Best:
-    """The bands with the smallest arena.
+    """Bands with a small arena, and a bound of how small any bands can make it.
 
-    Time: O(sizes²) for each level of the table of sizes.
+    `peaks` are those of `sizes`, with what limits add. The bound is what `_Search` finds without a
+    table of sizes and with any number of bands. It holds for borders between recorded sizes, too:
+    such a band holds the same objects as one that ends at its largest recorded size, and its block
+    is not smaller. Time: O(sizes²) for each level of the table of sizes.
     """
-    found = [_Level(sizes, peaks, build, level) for level in LEVELS]
-    least = min(each.solve(0)[0] + each.table_bytes for each in found)
-    candidates = []
-    for each in found:
-        solved = each.within(BANDS_MAX)
+    alignment = int(sizes.alignments.max())
+    free = _Search(sizes, peaks, build, None).solve(0)
+    found = []
+    for level in LEVELS:
+        search = _Search(sizes, peaks, build, level)
+        solved = search.within(BANDS_MAX)
         if solved is not None:
-            candidates.append((solved[0] + each.table_bytes, each.bands(solved[1])))
-    if not candidates:
-        raise TauError("no bands that a table of sizes can hold", "report this as a bug")
-    return Best(min(candidates)[1], least)
+            bands = search.bands(solved[1])
+            # An arena of 0 is none: gaps for alignments can make the core refuse bands.
+            found.append((build.arena_bytes(bands, alignment) or UNREACHED, bands))
+    assert found, "one band for all sizes is always possible"
+    return Best(min(found)[1], build.least_bytes(free[0], int(sizes.sizes_bytes[-1])))
 
 
-class _Level:
-    """The search with a table of sizes whose steps are 2^-level of a size."""
+class _Search:
+    """The search with a table of sizes whose steps are 2^-level of a size, or without one.
 
-    def __init__(self, sizes: Sizes, peaks: np.ndarray, build: Build, level: int) -> None:
-        self.sizes, self.peaks, self.build = sizes, peaks, build
-        unit = build.granule_bytes
-        keys = (sizes.sizes_bytes - 1) // unit
-        self.step = _step_of(keys, level)
-        self.is_inside = self.step == _step_of(keys + 1, level)
-        self.table_bytes = int(self.step[-1]) + 1
+    A band's block is its largest size, rounded up to the largest alignment of its sizes. Arrays
+    have a row for each alignment and a column for each size.
+    """
+
+    def __init__(self, sizes: Sizes, peaks: np.ndarray, build: Build, level: int | None) -> None:
+        self.sizes, self.peaks, self.build, self.level = sizes, peaks, build, level
+        alignments, self.row = np.unique(sizes.alignments, return_inverse=True)
+        self.block = -(-sizes.sizes_bytes // alignments[:, None]) * alignments[:, None]
+        units = (self.block - 1) // build.granule_bytes
+        self.step = _step_of(units, level or 0)
+        self.is_inside = self.step == _step_of(units + 1, level or 0)
         self.next_bytes = np.append(sizes.sizes_bytes[1:], UNREACHED)
 
-    def blocks(self, high: int) -> np.ndarray:
-        """The block of the band low … high for each low: its largest size at its alignment."""
-        alignment = np.maximum.accumulate(self.sizes.alignments[high::-1])[::-1]
-        return -(-self.sizes.sizes_bytes[high] // alignment) * alignment
+    def rows(self, high: int) -> np.ndarray:
+        """The row of the band low … high for each low."""
+        return np.maximum.accumulate(self.row[high::-1])[::-1]
+
+    def costs(self, high: int, rows: np.ndarray) -> np.ndarray:
+        """The bytes of the band low … high for each low."""
+        counts = self.peaks[: high + 1, high].astype(np.int64)
+        blocks = self.block[rows, high]
+        cost = np.minimum(blocks * np.minimum(counts, COUNT_MAX), BAND_BYTES_MAX)
+        cost += self.build.bits_bytes(counts) + self.build.band_bytes
+        cost[blocks >= self.next_bytes[high]] = UNREACHED  # it would hold the next size too
+        return cost
 
     def solve(self, penalty_bytes: int) -> tuple[int, list[int]]:
         """The least bytes, without the penalty for each band, and the first size of each band."""
@@ -223,15 +257,18 @@ class _Level:
         least = np.full(count + 1, UNREACHED)
         least[0] = 0
         start = np.zeros(count + 1, np.int64)
+        border = np.full(count + 1, -1)  # the step that the border in front of a size lies inside
         for high in range(count):
-            counts = self.peaks[: high + 1, high].astype(np.int64)
-            blocks = self.blocks(high)
-            cost = least[: high + 1] + blocks * counts + self.build.bits_bytes(counts)
-            cost[blocks >= self.next_bytes[high]] = UNREACHED  # it would hold the next size too
-            if self.is_inside[high]:  # two borders in one step
-                cost[1:][self.step[:high] == self.step[high]] = UNREACHED
+            rows = self.rows(high)
+            cost = least[: high + 1] + self.costs(high, rows)
+            step, is_inside = self.step[rows, high], self.is_inside[rows, high]
+            if self.level is not None and high == count - 1:
+                cost += step + 1  # the table's length; what lies behind the last band has no step
+            elif self.level is not None:
+                cost[is_inside & (border[: high + 1] == step)] = UNREACHED  # two borders in a step
             start[high + 1] = low = int(np.argmin(cost))
-            least[high + 1] = min(cost[low] + self.build.band_bytes + penalty_bytes, UNREACHED)
+            least[high + 1] = min(cost[low] + penalty_bytes, UNREACHED)
+            border[high + 1] = step[low] if is_inside[low] else -1
         lows, at = [], count
         while at > 0:
             at = int(start[at])
@@ -239,13 +276,16 @@ class _Level:
         return int(least[count]) - penalty_bytes * len(lows), lows[::-1]
 
     def within(self, bands_max: int) -> tuple[int, list[int]] | None:
-        """The best of the solutions that penalties give with at most so many bands."""
+        """The best of the solutions that penalties give with at most so many bands.
+
+        Not always the best of all with so many; the bound of `best_bands` says how far it is.
+        """
         low, high = 0, 1
         solved = self.solve(0)
-        while len(solved[1]) > bands_max and high < UNREACHED // 4096:
+        while len(solved[1]) > bands_max and high < BAND_BYTES_MAX:
             low, high = high, high * 4
             solved = self.solve(high)
-        if solved[0] >= UNREACHED or len(solved[1]) > bands_max:
+        if solved[0] >= UNREACHED // 2 or len(solved[1]) > bands_max:
             return None
         while high - low > 1 and low > 0:
             middle = (low + high) // 2
@@ -260,7 +300,7 @@ class _Level:
         """The bands that start at the sizes number `lows`."""
         highs = [*(low - 1 for low in lows[1:]), len(self.sizes.sizes_bytes) - 1]
         return tuple(
-            Band(int(self.blocks(high)[low]), int(self.peaks[low, high]))
+            Band(int(self.block[self.rows(high)[low], high]), int(self.peaks[low, high]))
             for low, high in zip(lows, highs, strict=True)
         )
 

@@ -1,0 +1,48 @@
+"""What heaps need that hold the recorded order of calls and promise nothing for another one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tautochrone.errors import TauError
+from tautochrone.heap.guarantee import Guaranteed
+from tautochrone.heap.plan import Wanted, make_plan
+from tautochrone.heap.recordings import ReplayedRecording, common_heap
+from tautochrone.plan.file import ALIGNMENT_BYTES
+
+
+class RecordedOrder(NamedTuple):
+    """The smallest heaps in bytes that hold all recordings, without a margin.
+
+    `tlsf_bytes`: of plain TLSF; None: no heap of the layout holds them. `plan_bytes`: of a plan
+    without a guarantee; None: not searched.
+    """
+
+    tlsf_bytes: int | None
+    plan_bytes: int | None
+
+
+def recorded_order(made: Guaranteed, wanted: Wanted, is_compared: bool) -> RecordedOrder:
+    """Measure plain TLSF on the recordings of a guarantee; with `is_compared` search a plan, too.
+
+    A plan takes longer than the guarantee, plain TLSF less.
+    """
+    if is_compared:
+        found = make_plan(made.readers, wanted).found
+        return RecordedOrder(found.plain_heap_bytes, found.heap_bytes)
+    layout, check_level = made.plan.layout, wanted.build.check_level
+    try:
+        recordings = [ReplayedRecording(each, layout, check_level) for each in made.readers]
+        alone = [recording.smallest_heap(()) for recording in recordings]
+        tlsf_bytes = common_heap(recordings, (), alone, ALIGNMENT_BYTES[layout])
+    except TauError:  # too large for the layout
+        tlsf_bytes = 0
+    return RecordedOrder(tlsf_bytes or None, None)
+
+
+def told(order: RecordedOrder) -> list[str]:
+    """The lines for people."""
+    only = "bytes at least, and for the recorded order only"
+    tlsf = f"{order.tlsf_bytes:>14,} {only}" if order.tlsf_bytes else "holds them in no heap"
+    plan = f"{order.plan_bytes:>14,} {only}" if order.plan_bytes else "add --compare to search it"
+    return [f"plain TLSF       {tlsf}", f"recorded plan    {plan}"]

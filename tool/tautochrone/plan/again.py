@@ -1,0 +1,61 @@
+"""The command that makes a plan again, as its file and the files near it say.
+
+    print(f"next: {again(path, load_plan(path), more=[later])}")
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tautochrone.files import output_file
+from tautochrone.plan.file import Plan, comment
+
+START = "tau plan"
+FILES = ("--limits", "--elf", "--build", "--header")  # options of `tau plan` that name a file
+
+
+def made_by(names: Sequence[str], options: Sequence[str], files: Mapping[str, Path | None]) -> str:
+    """The command line of a plan's comment: without folders, and without the plan's own name."""
+    words = [START, *names, *options]
+    for option in FILES:
+        path = files.get(option)
+        if path is not None and not output_file.is_stream(path):
+            words += [option, shlex.quote(path.name)]
+    return " ".join(words)
+
+
+def again(path: Path, plan: Plan, more: Sequence[Path] = ()) -> str:
+    """The command that replaces the plan at `path` by one of its recordings and `more`.
+
+    It has the plan's own options. Its files are named where they are: next to the plan, or for
+    recordings next to one of `more`.
+    """
+    folders = [path.parent, *(one.parent for one in more)]
+    recordings = [_found(trace.name, folders) for trace in plan.traces]
+    known = {one.resolve() for one in recordings}
+    recordings += [one for one in more if one.resolve() not in known]
+    words = _options(path, plan)
+    for place, word in enumerate(words[:-1]):
+        if word in FILES:
+            words[place + 1] = str(_found(words[place + 1], folders[:1]))
+    return shlex.join([*START.split(), *map(str, recordings), *words, "-o", str(path), "--force"])
+
+
+def _found(name: str, folders: Sequence[Path]) -> Path:
+    """The file of this name in the first of the folders that has it; else the name alone."""
+    return next((each / name for each in folders if (each / name).exists()), Path(name))
+
+
+def _options(path: Path, plan: Plan) -> list[str]:
+    """The options that the plan's comment names; those that matter most if it has none."""
+    start = comment(" ".join([START, *(trace.name for trace in plan.traces)]))
+    for line in path.read_text(encoding="utf-8").splitlines():
+        _, _, told = line.partition(": ")
+        if line.startswith("# Made by") and told.startswith(f"{start} "):
+            try:
+                return shlex.split(told.removeprefix(start))
+            except ValueError:  # a damaged comment
+                break
+    return ["--guarantee"] if plan.system == "pools" else []

@@ -1,0 +1,67 @@
+"""The command that `plan/again.py` prints makes the same plan: its options and files are kept.
+
+Method: plans of several kinds, with files in their options and a space in a name, are made again
+by that command in another folder. The new file must equal the old one byte for byte.
+"""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tautochrone.plan.again import again
+from tautochrone.plan.file import load_plan
+from testing.command import tau
+from testing.random_trace import random_trace
+
+LIMITS = 'format = "tautochrone limits"\nversion = 1\n[[limit]]\nsize_bytes = 24\ncount = 99\n'
+BUILD = "check_level = 0\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--pools never --margin 12.5%",
+        "--planner greedy --classes-max 3 --header plan.h",
+        "--build 'a build.toml' --fixed-input",
+        "--guarantee --margin 3%",
+        "--guarantee --limits 'my limits.toml' --build 'a build.toml' --header h.h",
+    ],
+)
+def test_the_plan_is_made_again(options: str, tmp_path: Path) -> None:
+    """Also with one more recording, which lies elsewhere."""
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    trace = random_trace(folder / "a trace.tau", 3, events=300, live_max=20)
+    (folder / "my limits.toml").write_text(LIMITS)
+    (folder / "a build.toml").write_text(BUILD)
+    plan = folder / "plan.toml"
+    words = shlex.split(options)
+    tau("plan", trace.name, "--layout", "32", *words, "-o", plan.name, cwd=folder, expect=0)
+    before = plan.read_bytes()
+    system = load_plan(plan).system
+    command = shlex.split(again(plan, load_plan(plan)))
+    assert command[0] == "tau" and str(folder / trace.name) in command
+    plan.write_bytes(before + b"\n")
+    tau(*command[1:], cwd=tmp_path, expect=0)
+    assert plan.read_bytes() == before
+    more = random_trace(tmp_path / "b.tau", 4, events=100, live_max=20)
+    command = shlex.split(again(plan, load_plan(plan), [more, folder / trace.name]))
+    tau(*command[1:], cwd=tmp_path, expect=0)
+    now = load_plan(plan)
+    assert [each.name for each in now.traces] == ["a trace.tau", "b.tau"]
+    assert (now.system == "pools") == (system == "pools")
+    assert ("--header" in again(plan, now)) == ("--header" in options)
+
+
+def test_a_plan_without_its_comment_keeps_its_contract(tmp_path: Path) -> None:
+    """The comments of a file may be gone, or anything."""
+    trace = random_trace(tmp_path / "a.tau", 3, events=300, live_max=20)
+    plan = tmp_path / "plan.toml"
+    tau("plan", trace, "--layout", "32", "--guarantee", "-o", plan, expect=0)
+    lines = plan.read_text().splitlines(keepends=True)
+    expected = f"tau plan {trace} --guarantee -o {plan} --force"
+    for comment in ("", "# Made by x: tau plan a.tau 'open\n", "# Made by x: tau tlb plan y\n"):
+        plan.write_text(comment + "".join(line for line in lines if not line.startswith("#")))
+        assert again(plan, load_plan(plan)) == expected
