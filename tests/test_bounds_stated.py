@@ -47,7 +47,7 @@ counts the instructions of one call. Payload bytes are not counted: a copy or a 
 The bounds of malloc, free and aligned_alloc are reached: `core/tests/heap/worst_case.py` builds the
 states in which these calls take exactly their bound. No bound of a realloc is known to be reached.
 `tau_budget_realloc` tries the shared region, then a bucket, so its longest path contains TLSF's
-realloc, malloc and free. The bounds of pools are those of an arena without a heap behind them.
+realloc, malloc and free. The bounds of pools hold for an arena without a heap behind them.
 
 {0}
 

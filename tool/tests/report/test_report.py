@@ -1,4 +1,4 @@
-"""`tau report` writes one file, says what it contains, and refuses input that it cannot use.
+"""`tau report` writes one file, lists its contents, and refuses input that it cannot use.
 
 Method: a trace of a few events is written, and the command is called on it.
 """
