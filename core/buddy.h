@@ -74,8 +74,8 @@ enum tau_status tau_buddy_init(struct tau_buddy *buddy, void *memory, size_t siz
 // before (TAU_FRAME_TWICE). Cost: one give per block that the range is made of.
 enum tau_status tau_buddy_add(struct tau_buddy *buddy, struct tau_frame first, uint32_t count);
 
-// Takes a block of ORDER and stores its first frame at FRAME: from the smallest order that has a
-// free block, of the group that was listed last, the lowest; of what is split, the lowest quarter.
+// Takes a block of ORDER and stores its first frame at FRAME. It is taken from the smallest order
+// with a free block: the lowest of the group listed last. A split uses the lowest quarter.
 // Fails if and only if ORDER is not an order (TAU_BAD_ARGUMENT) or no free block is large enough
 // (TAU_NO_FRAME).
 // Cost: 198 instructions (198 with Zbb), 68 accesses.

@@ -2,8 +2,8 @@
 // [P3-3].
 //
 // A fault at a cold page asks here what to do. Loading, mapping and flushing are the port's. Nobody
-// asks who executes a page that leaves: that thread faults again, and loads it again [P3-4]. That
-// this ends needs enough frames, and is the reason why no policy evicts what was loaded last.
+// asks who executes a page that leaves: that thread faults again, and loads it again [P3-4]. This
+// ends if there are enough frames, and because no policy evicts the page that was loaded last.
 // Rules: docs/spec/code_cache.md. Reasons: docs/design/code_cache.md.
 //
 // The caller holds the lock, if there is one to hold. A refused call has changed nothing. No call
@@ -103,8 +103,8 @@ struct tau_code_cache_answer {
 
 // Makes an empty cache. PAGE_FRAMES is memory of one byte per page, which the cache keeps.
 // Fails if and only if:
-// - PAGE_FRAMES is NULL, there is no page or more than TAU_CODE_CACHE_PAGES_MAX, more frames than
-//   TAU_CODE_CACHE_FRAMES_MAX, frames_least is 0, or there is no such policy (TAU_BAD_ARGUMENT)
+// - PAGE_FRAMES is NULL, pages are none or more than TAU_CODE_CACHE_PAGES_MAX, frames are more than
+//   TAU_CODE_CACHE_FRAMES_MAX, frames_least is 0, or the policy is unknown (TAU_BAD_ARGUMENT)
 // - there are fewer than frames_least frames (TAU_FRAMES_TOO_FEW)
 // Cost: one store per page.
 enum tau_status tau_code_cache_init(struct tau_code_cache *cache,
@@ -114,7 +114,7 @@ enum tau_status tau_code_cache_init(struct tau_code_cache *cache,
 // Decides what a fault at PAGE needs, and stores it at ANSWER. The page counts as loaded from now
 // on; if it cannot be loaded, tau_code_cache_drop takes that back.
 // Fails if and only if:
-// - there is no such page (TAU_PAGE_OUTSIDE)
+// - PAGE does not exist (TAU_PAGE_OUTSIDE)
 // - it is pinned (TAU_PAGE_PINNED)
 // Cost: 253 instructions (231 with Zbb), 88 accesses.
 enum tau_status tau_code_cache_fault(struct tau_code_cache *cache, struct tau_page page,
@@ -130,16 +130,16 @@ void tau_code_cache_use(struct tau_code_cache *cache, const struct tau_code_cach
 // Cost: 39 instructions (39 with Zbb), 36 accesses.
 void tau_code_cache_age(struct tau_code_cache *cache);
 
-// Empties FRAME, of which the port has unmapped the page, or did not map it.
+// Empties FRAME. The port has unmapped its page, or never mapped it.
 // Fails if and only if:
-// - there is no such frame (TAU_FRAME_OUTSIDE)
+// - FRAME does not exist (TAU_FRAME_OUTSIDE)
 // - it is empty (TAU_FRAME_FREE)
 // Cost: 31 instructions (30 with Zbb), 9 accesses.
 enum tau_status tau_code_cache_drop(struct tau_code_cache *cache, struct tau_frame frame);
 
 // Pins PAGE: it stays in memory of its own, and is never loaded.
 // Fails if and only if:
-// - there is no such page (TAU_PAGE_OUTSIDE)
+// - PAGE does not exist (TAU_PAGE_OUTSIDE)
 // - it is pinned (TAU_PAGE_PINNED)
 // - it is in a frame (TAU_PAGE_MAPPED)
 // Cost: 15 instructions (15 with Zbb), 6 accesses.

@@ -123,7 +123,7 @@ enum tau_status tau_vspace_map_page(struct tau_vspace *space, struct tau_page pa
 // Cost: 340 instructions (281 with Zbb), 88 accesses, whatever the region's size.
 enum tau_status tau_vspace_unmap_region(struct tau_vspace *space, struct tau_page start);
 
-// Unmaps every region, including those of heaps. Such a heap must not be used afterwards.
+// Unmaps every region, including the regions of heaps. Such a heap must not be used afterwards.
 // Cost: one unmap_region per region.
 void tau_vspace_close(struct tau_vspace *space);
 

@@ -101,7 +101,7 @@ def systemverilog_package(source: str, name: str, facts: Facts, bits: int = 32) 
 
 
 def outputs() -> dict[Path, str]:
-    """Each generated file and what it should hold."""
+    """Each generated file with its expected content."""
     names = ("abi", "code", "compose", "replay", "status", "tile", "trace")
     facts = {name: read(ROOT / f"facts/{name}.toml") for name in names}
     status, fault, cause = (answers(facts["status"], name) for name in ("status", "fault", "cause"))

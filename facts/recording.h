@@ -6,8 +6,8 @@
 //   | header  | chunk     | chunk     | hole   | chunk     | …   each starts at a multiple of 4096
 //   +---------+-----------+-----------+--------+-----------+--
 //
-// A chunk belongs to one thread at a time and decodes alone. Its rows are those of
-// core/ports/record.h. They start from the chunk's own start time, address 0 and an empty site
+// A chunk belongs to one thread at a time and decodes alone. Its rows are defined
+// in core/ports/record.h. They start from the chunk's own start time, address 0 and an empty site
 // cache. A tag byte of 0 ends the chunk. All numbers are little-endian.
 // docs/spec/recorder.md, "The raw recording", defines every bit.
 #ifndef TAU_IFACE_RECORDING_H
@@ -37,7 +37,7 @@ enum tau_raw_kind {
 
 // Why recording stopped early, where no errno value says it.
 enum tau_raw_stop {
-    TAU_RAW_STOP_CONFINED = 0x10001,  // seccomp: what was mapped before is full
+    TAU_RAW_STOP_CONFINED = 0x10001,  // seccomp: the memory reserved before is full
     TAU_RAW_STOP_DETACHED = 0x10002,  // `tau record` no longer waited for the process
 };
 
@@ -100,7 +100,7 @@ struct tau_raw_chunk {
     uint32_t bytes;  // whole chunk, this header included; a multiple of TAU_RAW_PAGE_BYTES
     uint32_t thread;
     uint64_t started_ticks;
-    uint64_t offset;  // the chunk's own offset in the file, so that a stray magic is no chunk
+    uint64_t offset;  // the chunk's own offset in the file: a stray magic is not taken for a chunk
 };
 
 #endif

@@ -72,7 +72,7 @@ class Pools:
         return self._take(self.band_of(size_bytes)) if size_bytes else None
 
     def calloc(self, count: int, size_bytes: int) -> int | None:
-        """As tau_pools_calloc; a product that is no size_t is above all bands."""
+        """As tau_pools_calloc; a product that overflows size_t is above all bands."""
         return self.malloc(count * size_bytes)
 
     def aligned_alloc(self, alignment: int, size_bytes: int) -> int | None:

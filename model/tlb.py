@@ -135,7 +135,7 @@ class Level:
 class Waiting:
     """A lookup of the first level that missed. `served`: cycles since its service began, None
     before; `killed`: it must not come in; `found`: what the second level has;
-    `ways`: what was in the set of the second level then."""
+    `ways`: the second level's set at that time."""
 
     lookup: Lookup
     owner: int

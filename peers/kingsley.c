@@ -2,8 +2,8 @@
 // blocks for each power of two.
 //
 // Source: the behavior of 4.2BSD's malloc by Chris Kingsley, in code of our own. A request plus a
-// header of 4 bytes is rounded up to a power of two (at least 16); if the stack of that size is
-// empty, memory is taken from the end of the arena, a page cut into blocks for small sizes, whole
+// header of 4 bytes is rounded up to a power of two (at least 16). If the stack of that size is
+// empty, memory is taken from the end of the arena: a page cut into blocks for small sizes, whole
 // pages for large ones. Memory never goes back and is never split or merged. The header holds the
 // block's class; a free block's header holds the offset of the next one. The arena's first 4 bytes
 // are left out so that payloads are multiples of 8. The array of stacks is not counted: it is the
@@ -27,7 +27,7 @@ struct kingsley {
     struct tau_replay_system system;
     uint8_t *arena;
     uint64_t arena_bytes;
-    uint64_t used_bytes;                  // the "break": what was ever taken
+    uint64_t used_bytes;                  // the "break": the most ever taken
     uint32_t free_blocks[CLASS_MAX + 1];  // offsets of headers, 0 = none
 };
 

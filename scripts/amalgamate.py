@@ -2,7 +2,7 @@
 
 A firmware without an MMU copies these files and compiles tautochrone.c; virtual memory stays in
 core/. A firmware with a plan of `tau plan --guarantee` also compiles tautochrone_pools.c, which is
-a file of its own so that the bounds of each are those of the core. Each file of the core stands
+a file of its own so that the core's bounds hold for each. Each file of the core stands
 where it is first included, unchanged.
 """
 
@@ -23,7 +23,7 @@ class Amalgamation:
     """Files of the core one after the other, each once, after the files that it includes."""
 
     def __init__(self, core: Path, seen: set[str] | None = None) -> None:
-        """What is SEEN is in already: another amalgamation that comes first has it."""
+        """Leaves out the files in SEEN: another amalgamation, which comes first, has them."""
         self.core = core
         self.seen: set[str] = seen if seen is not None else set()
         self.standard: list[str] = []

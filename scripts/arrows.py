@@ -6,7 +6,7 @@
    several files have that end, the use is a finding: it must name its folder. A name in angle
    brackets is looked up from the root only.
 3. Every use is an arrow from row to row. It must be in the table.
-4. A document links as its folder uses. It may also link to what lies below it, and to what has no
+4. A document links as its folder uses. It may also link to files below it, and to files without a
    row: the documents of the whole house, which link everywhere.
 """
 

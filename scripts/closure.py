@@ -1,6 +1,6 @@
 """How much code each part of the product brings along: writes the table of docs/closure.md.
 
-The closure of a part is its own files and what they use, however indirectly:
+The closure of a part is its own files and all that they use, directly or not:
 
 - each file of ours that they include;
 - the source of such a header: the file of the same name in the same folder;

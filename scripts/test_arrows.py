@@ -1,7 +1,7 @@
 """Each arrow that DESIGN.md's tables do not have is found, with both ends named.
 
 Method: a tree has a file for each row, and each uses every other, as C, as Python and as a link of
-a document. What is found must be what a second reading of the table, written here, forbids. Then
+a document. The findings must match a second reading of the table, written here. Then
 each name is taken out of the table, and the uses that it allowed must be found.
 """
 

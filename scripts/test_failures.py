@@ -1,6 +1,6 @@
 """The name of a failed test is printed as it fails.
 
-Method: two tests, of which the first fails and the second looks at what has been printed so far.
+Method: two tests, of which the first fails and the second reads the output so far.
 """
 
 import subprocess

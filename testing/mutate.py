@@ -4,7 +4,7 @@
 
 The tree is copied once. Each mutant is a change in one file of the copy, in which COMMAND then
 runs; the mutant is killed if COMMAND fails or takes too long. A mutant that BUILD refuses is not
-counted, and one for which SAME prints what it prints without the mutant is equivalent. Other
+counted, and one that leaves the output of SAME unchanged is equivalent. Other
 equivalents are listed with their reason in testing/equivalents.toml. The same seed gives the same
 mutants as long as the files stay the same, so that two sets of tests can be compared.
 """
@@ -32,7 +32,7 @@ SLOWER = 5.0  # than without a mutant: it does not end
 
 
 def copied(folder: Path) -> Path:
-    """FOLDER with the files of the tree that git knows or would add, and what was built for it."""
+    """FOLDER, filled with the files that git knows or would add, and with the built files."""
     line = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, names.split("\0")):
@@ -47,7 +47,7 @@ def copied(folder: Path) -> Path:
 
 
 def run(command: list[str] | str, folder: Path, seconds: float | None) -> tuple[bool, str]:
-    """Whether COMMAND succeeds in FOLDER within SECONDS, and what it printed."""
+    """Whether COMMAND succeeds in FOLDER within SECONDS, and its output."""
     environment = os.environ | {
         "PYTHONPATH": f"{folder / 'tool'}:{folder}",
         "PATH": f"{folder / '.venv' / 'bin'}:{os.environ['PATH']}",

@@ -189,7 +189,7 @@ def edge(plain: str, at: int, step: int) -> int:
 
 
 def is_edge(plain: str, place: int) -> bool:
-    """Whether another operand, or what is assigned to, begins or ends here."""
+    """Whether another operand, or the target of an assignment, begins or ends here."""
     letter, pair = plain[place], plain[place : place + 2]
     is_assignment = letter == "=" and plain[place - 1] not in "=!<>" and pair != "=="
     return is_assignment or pair in ("&&", "||") or plain[place - 1 : place + 1] in ("&&", "||")

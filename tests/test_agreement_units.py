@@ -2,10 +2,10 @@
 
 A random program maps regions, touches pages and unmaps. The core runs it on the emulated RV32
 processor, in memory that held anything; the golden model runs it from its contract. The words that
-the core stores are copied to the tables of the simulated unit, which then looks up what was
-touched, before and behind each fault, and every page at the end.
+the core stores are copied to the tables of the simulated unit, which then looks up each
+access, before and after each fault, and every page at the end.
 
-The second trace is a recording of a real program, with what it touched, on a heap over pages: where
+The second trace is a recording of a real program with its touches, on a heap over pages: where
 objects lie, which pages fault and which frames they get must be the same on all three sides.
 """
 

@@ -49,7 +49,7 @@ TLSF and the budgeted heap reach their bounds of malloc, free and aligned_alloc:
 bound of their realloc is known to be reached. `tau_budget_realloc` tries the shared region, then a
 bucket, so its longest path contains TLSF's realloc, malloc and free.
 
-The bounds of pools are those of an arena without a heap behind it. Pools have no rare states: a
+The bounds of pools hold for an arena without a heap behind it. Pools have no rare states: a
 random recording reaches the bounds of malloc, free and aligned_alloc, and on Cortex-M4 the bound of
 realloc (`tool/tests/heap/test_guarantee_steps.py`).
 

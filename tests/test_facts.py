@@ -14,7 +14,7 @@ from testing.mutants import Mutant
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = [name for name, value in vars(facts).items() if isinstance(value, facts.Facts)]
 ADDRESS = "define TAU_COMPOSE_ADDRESS_SYSTEM 0x80000400u\n"
-# What is replaced in a file of the repository, and what the generator says then.
+# A replacement in a file of the repository, and the generator's message.
 STALE = {
     "a number": ("facts/trace.toml", "double_free = 4", "double_free = 8", "trace_format.h is st"),
     "an address": ("facts/gen/tau_compose_format.h", ADDRESS, "", "compose_format.h is stale"),

@@ -155,7 +155,7 @@ def host_library(name: str) -> Path:
 def link(
     isa: Isa, inputs: list[str], keep: list[str], output: Path, extra: tuple[str, ...] = ()
 ) -> Path:
-    """Link INPUTS into a bare image that keeps the functions KEEP and what they reach."""
+    """Link INPUTS into a bare image that keeps the functions KEEP and all that they reach."""
     output.parent.mkdir(parents=True, exist_ok=True)
     undefined = [f"-Wl,-u,{name}" for name in keep]
     script = ["-nostartfiles", "-Wl,--gc-sections", f"-Wl,-e,{keep[0]}"]

@@ -52,7 +52,7 @@ NOT_MEASURED = ("bare", "probe")  # without an MMU, and a unit for tests
 
 @dataclass(frozen=True)
 class Arrays:
-    """Bits of the arrays of a unit's source, by what they become: RAMs made of LUTs, block RAMs, or
+    """Bits of the arrays of a unit's source, by their mapping: RAMs made of LUTs, block RAMs, or
     what Yosys likes best (`small`: flip-flops or RAMs made of LUTs)."""
 
     small: int = 0

@@ -3,7 +3,7 @@
 // 1. clear the entry of the page that leaves
 // 2. flush its address: nothing leads to the frame any more
 // 3. copy the page into the frame
-// 4. fence.i: what was fetched of the frame's old content is forgotten
+// 4. fence.i: discards instructions fetched from the frame's old content
 // 5. write the entry of the page
 // 6. flush its address, because the hart may keep that it was absent
 #include "core/ports/sv39_code.h"

@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 // How a port flushes: the translations of one ADDRESS in all address spaces, all translations, and
-// what was fetched of code that is written since.
+// fetched instructions that have been overwritten since.
 #if !defined(TAU_SV39_CODE_FLUSH) && defined(__riscv)
 #define TAU_SV39_CODE_FLUSH(address)                                                               \
     __asm__ volatile("sfence.vma %0, zero" : : "r"((uintptr_t)(address)) : "memory")
@@ -90,7 +90,7 @@ enum tau_status tau_sv39_code_init(struct tau_sv39_code *code,
 // Unmaps PAGE, which is in a frame of its own since boot, if it equals CONTENT. Then the frame is
 // the caller's, and the page is cold from now on.
 // Fails if and only if:
-// - there is no such page (TAU_PAGE_OUTSIDE)
+// - PAGE does not exist (TAU_PAGE_OUTSIDE)
 // - it is in a frame of the cache (TAU_PAGE_MAPPED), or already unmapped (TAU_FRAME_FREE)
 // - it differs (TAU_PAGE_PINNED): it stays where it is from now on, and counts as pinned; also if
 //   it was pinned before

@@ -1,6 +1,6 @@
 // Goal: no init accepts memory that leads around the end of the address space, so none writes to
 // low addresses. Method: every init is given memory near the highest address, where nothing is
-// mapped, with every size that may fool it. What is not refused crashes.
+// mapped, with every size that may fool it. A size accepted by mistake crashes.
 #include "core/buddy.h"
 #include "core/budget.h"
 #include "peers/conventional/pagetable.h"

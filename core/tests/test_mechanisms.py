@@ -234,7 +234,7 @@ def test_costs_are_pinned(mechanism: Mechanism, isa: str) -> None:
 
 @pytest.mark.parametrize("mechanism", mechanisms("costs"), ids=name_of)
 def test_documents_state_the_costs(mechanism: Mechanism) -> None:
-    """What a header or a design page says is what is pinned."""
+    """Headers and design pages state exactly the pinned costs."""
     assert mechanism.costs
     if mechanism.costs.documented:
         mechanism.costs.documented(pinned(mechanism.costs.golden, {}))

@@ -119,7 +119,7 @@ class Compiler:
         return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
     def complaints_behind(self, path: Path, language: str = "c") -> str:
-        """What it says with the headers and the macros in front of PATH."""
+        """The compiler's output for PATH behind the headers and the macros."""
         warnings = [*STRICT, "-include", str(self.folder / "system.h")]
         return self.complaints(path, *warnings, language=language)
 

@@ -198,8 +198,8 @@ static bool holds(const struct player *player, const struct object *object, size
     return true;
 }
 
-// Sees that the hook was called once if and only if a request of SIZE was refused, which made
-// RESULT, and what it did to OBJECT.
+// Checks that the hook was called once if and only if the request of SIZE, which returned RESULT,
+// was refused; then updates OBJECT.
 static void placed(struct player *player, struct object *object, void *result, size_t size,
                    unsigned refused_before) {
     const unsigned refused = port_counts.out_of_memory - refused_before;

@@ -29,7 +29,7 @@ extern _Thread_local struct tau_writer_thread tau_call_thread;
 // returns. The chunk is the parent's, so the child gets private memory for the rest of that row.
 void tau_call_forked(void);
 // For a thread whose `inside` is not 0: the site of the call that begins at POSITION, which is SITE
-// or that of the operator above it; 0 if it is no event.
+// or the site of the operator above it; 0 if the call is not an event.
 uint64_t tau_call_outside(struct tau_writer_thread *thread, uint64_t site, uintptr_t position);
 // Ensures space for a row; false if recording is off.
 bool tau_call_prepare(struct tau_writer_thread *thread);
@@ -46,8 +46,8 @@ static inline void tau_call_leave(struct tau_writer_thread *thread) {
     thread->inside = 0;
 }
 
-// Begins a call with its SITE and its MARK, a local variable of the caller's; false if it is no
-// event, because another is under way.
+// Begins a call with its SITE and its MARK, a local variable of the caller's; false if the call is
+// not an event, because another is under way.
 static inline __attribute__((always_inline)) bool
 tau_call_begin(struct tau_writer_thread *thread, uint64_t *site, volatile uintptr_t *mark) {
     if (TAU_UNLIKELY(thread->inside)) {

@@ -112,8 +112,8 @@ static inline void decide(struct cxx_operator *one, enum rows rows) {
 
 // ---- Calls ----
 
-// Whether the operator that begins at POSITION is an event. SITE becomes that of the operator above
-// it, if there is one: libstdc++'s rare forms call the plain ones by name.
+// Whether the operator that begins at POSITION is an event. SITE becomes the site of the operator
+// above it, if there is one: libstdc++'s rare forms call the plain ones by name.
 static inline __attribute__((always_inline)) bool begin(struct tau_writer_thread *thread,
                                                         uint64_t *site, uintptr_t position) {
     if (TAU_UNLIKELY(thread->inside)) {

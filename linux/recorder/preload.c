@@ -186,7 +186,7 @@ void free_aligned_sized(void *pointer, size_t alignment, size_t size) {
 
 // ---- Libraries opened later ----
 
-// A library opened with RTLD_DEEPBIND binds malloc to the C library past us, and what it allocates
+// A library opened with RTLD_DEEPBIND binds malloc directly to the C library, so its allocations
 // would be missing silently. The call must stay a jump (it is one from -O2 on): dlopen looks at its
 // return address to find the caller's own search path.
 TAU_EXPORT void *dlopen(const char *path, int flags) {

@@ -55,7 +55,7 @@ enum tau_status tau_tlb_malloc_init(struct tau_tlb_malloc *heap,
                                     struct tau_tlsf **heaps);
 
 // An object of COLOR: of a small color if SIZE_BYTES fits into a page with its overhead, else of a
-// large one. Returns NULL if and only if there is no such color, or tau_tlsf_malloc finds no room.
+// large one. Returns NULL if and only if COLOR does not exist or tau_tlsf_malloc finds no room.
 // Cost: as tau_tlsf_malloc, and the choice of a color.
 void *tau_tlb_malloc_allocate(struct tau_tlb_malloc *heap, size_t size_bytes, uint32_t color);
 

@@ -15,7 +15,7 @@ Nodes = list[list[int]]  # each in rising order; in the order of their lowest pi
 
 
 class Naive:
-    """The graph, of which everything is computed anew each time."""
+    """The graph, which recomputes everything each time."""
 
     def __init__(self, cold: LinkedPieces) -> None:
         self.cold = cold

@@ -93,7 +93,7 @@ def test_a_command_that_cannot_run_is_named() -> None:
         packages._run(["false"])
 
 
-# ---- What is stored
+# ---- Stored results
 
 
 def test_percentages_are_those_of_the_kib() -> None:

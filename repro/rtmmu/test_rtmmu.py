@@ -305,7 +305,7 @@ def test_stored_results_follow_from_their_rows() -> None:
 
 
 def test_the_chosen_seed_is_told_from_the_others() -> None:
-    """[P0-35] What Limits says of the chosen seed: its gains are above those of all other seeds."""
+    """[P0-35] As Limits says, the chosen seed gains more than any other seed."""
     chosen = RESULTS.stored("table1")["rows"]["synthetic"]["rv32"]["ratios"]
     found = RESULTS.stored("tried")
     assert found["fitting_count"] + found["no_room_count"] == found["seeds_count"]

@@ -161,7 +161,7 @@ def simulated(
 
 
 def dealt_sets(tasks: int) -> list[Sequence[int]]:
-    """The sets of each task's heap: behind the kernel's, before those of stacks and globals."""
+    """The sets of each task's heap: behind the kernel's, before the sets of stacks and globals."""
     heap_sets = range(KERNEL_SET + 1, SETS - -(-tasks // TASKS_IN_A_SET))
     return [heap_sets[number::tasks] for number in range(tasks)]
 

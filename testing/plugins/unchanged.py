@@ -152,7 +152,7 @@ def rows_of(root: Path) -> list[Any]:
 
 
 def names_in(root: Path) -> Iterator[str]:
-    """The files of the tree that git knows or would add, and what is built for developers."""
+    """The files of the tree that git knows or would add, and files built for developers."""
     listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others"]
     listing += ["--exclude-standard", "--deduplicate"]
     names = subprocess.run(listing, capture_output=True, text=True, check=True).stdout

@@ -24,7 +24,7 @@ class Facts:
         self._names_of = names_of
 
     def __getattr__(self, name: str) -> Any:
-        """Called for what is not there yet: all names, before the file was read."""
+        """Called for a missing attribute: for every name until the file is read."""
         if not name.startswith("_") and "_is_read" not in vars(self):
             vars(self).update(self._names_of(_read(self._file)), _is_read=True)
             return getattr(self, name)

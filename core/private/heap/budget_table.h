@@ -42,7 +42,7 @@ struct budget_fields {
     tau_word dedicated;  // link to the first region
     tau_word dedicated_bytes;
     union {
-        tau_word refused_count;  // of the budgeted heap: there is no shared region
+        tau_word refused_count;  // budgeted heap: refusals without a shared region
         tau_word size_table;     // of pools: link
     };
     union {

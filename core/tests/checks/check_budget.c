@@ -42,7 +42,7 @@ static bool regions_hold(const struct tau_budget *heap) {
            (fields->shared == 0 || bytes_at(heap, fields->shared) >= position);
 }
 
-// [BUDGET-1]: follows the list, marking what it meets. *LISTED says for each bucket whether it is
+// [BUDGET-1]: follows the list and marks its buckets. *LISTED says for each bucket whether it is
 // in the list.
 static bool list_holds(const struct tau_budget *heap, const struct budget_class *class,
                        bool *listed) {

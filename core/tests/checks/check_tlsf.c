@@ -215,7 +215,7 @@ static struct free_block *find_free(const struct check_walk *walk, const unsigne
                : bsearch(&wanted, walk->free_blocks, walk->free_count, sizeof wanted, by_address);
 }
 
-// [TLSF-5], [TLSF-6] and the lists' part of [TLSF-7] for one class. Returns what is broken, or 0.
+// [TLSF-5], [TLSF-6] and the lists' part of [TLSF-7] for one class. Returns the broken one, or 0.
 static unsigned list_broken(const struct check_walk *walk, size_t class) {
     const unsigned char *slot = (const unsigned char *)tlsf_head_of(walk->heap, (unsigned)class);
     unsigned broken = 0;

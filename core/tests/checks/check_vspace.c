@@ -47,7 +47,7 @@ static unsigned sums_broken(const struct tau_vspace *space, const struct sums *s
         space->committed_pages > space->commit_max_pages) {
         return 5;
     }
-    // [P0-45]: what was admitted can be mapped.
+    // [P0-45]: every admitted page can be mapped.
     if (space->commit_max_pages != UINT32_MAX &&
         tau_frames_free_count(frames) < space->committed_pages - sums->mapped_pages) {
         return 6;

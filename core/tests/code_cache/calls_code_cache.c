@@ -1,4 +1,4 @@
-// Goal: no calls make the code cache unsound, or evict what was loaded last.
+// Goal: no calls make the code cache unsound, or evict the page loaded last.
 // Method: random caches and calls, right ones and wrong ones; a full walk after each, and an
 // account of the last loads. Which frame each policy takes is compared with model/code_cache.py.
 // Every state of a small cache, with each random number that makes a difference: the arguments are

@@ -188,7 +188,7 @@ TEST_CASE(aging_takes_the_longest_unused) {
         tau_code_cache_age(&cache);
     }
     use(0xfu & ~(1u << older));
-    EXPECT_EQUAL(replace(22, 20), older);  // what was used longer ago than an age is forgotten
+    EXPECT_EQUAL(replace(22, 20), older);  // uses older than an age are forgotten
 }
 
 TEST_CASE(pinned_pages_are_never_loaded) {

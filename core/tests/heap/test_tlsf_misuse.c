@@ -179,7 +179,7 @@ TEST_CASE(double_free_after_merging_is_reported) {
     }
 }
 
-// realloc gives memory up too: what it moved away from cannot be freed again.
+// realloc frees memory too: after a move, the old object cannot be freed again.
 TEST_CASE(free_of_a_moved_object_is_reported) {
     struct test_heap heap = heap_open(4096);
     void *object = tau_tlsf_malloc(heap.tlsf, 100);
@@ -358,8 +358,8 @@ TEST_CASE(every_changed_bit_behind_is_reported) {
     }
 }
 
-// malloc of REQUEST, where DAMAGED may be met: either it is not the block that is taken, or there
-// is no memory, one report, and every byte is as it was. Returns whether it was met.
+// Calls malloc(REQUEST), which may find the block DAMAGED. Either it takes another block, or it
+// returns NULL, reports once and changes no byte. Returns whether it found DAMAGED.
 static bool expect_malloc_refuses(struct test_heap *heap, size_t request, const void *damaged) {
     heap_remember(heap);
     test_port.misuse_count = 0;
@@ -377,8 +377,8 @@ static bool expect_malloc_refuses(struct test_heap *heap, size_t request, const 
     return true;
 }
 
-// The header, the links or the footer of a free block are written over: by the block before it, or
-// by whoever still uses what was freed.
+// The header, the links or the footer of a free block are overwritten: by the block before it, or
+// through a dangling pointer.
 TEST_CASE(malloc_refuses_an_overwritten_block) {
     unsigned met_count = 0;
     for (unsigned round = 0; round < 5000; round++) {

@@ -105,7 +105,7 @@ static bool is_over(void) {
     return is_damaged || is_told();
 }
 
-// A call that reports has changed nothing; all others have kept what is known.
+// A call that reports has changed nothing; all others have kept the known objects.
 static void judge_call(bool is_copying) {
     if (!is_copying && is_told() && memcmp(before_call, window, WINDOW_BYTES) != 0) {
         is_damaged = true;

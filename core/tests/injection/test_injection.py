@@ -56,7 +56,7 @@ def faults_table(trials: int = TRIALS) -> list[str]:
 
 
 def frees_table(trials: int = TRIALS) -> list[str]:
-    """The lines of the specification's table of frees of what is no object."""
+    """The lines of the specification's table of frees of addresses that are not objects."""
     lines = ["| the objects' bytes are | tried | level 1 accepts | level 2 accepts |"]
     lines.append("|---|---|---|---|")
     for name, numbers in counts(1, trials).items():

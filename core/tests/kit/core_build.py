@@ -1,8 +1,8 @@
 """Compiles the core and its C tests in the configurations that the tests ask for.
 
 A `Build` names one configuration. All C tests of a configuration are one program, `program_of`. It
-is linked once and kept in build/core-tests until a file of the core changes. Nothing here knows
-what is tested.
+is linked once and kept in build/core-tests until a file of the core changes. Nothing here depends
+on the tests.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def compile_c(
 def _call(command: list[str], folder: Path) -> None:
     """Run a compiler in FOLDER, which ccache does not care about.
 
-    A CPATH of the caller must not decide what is tested, so it is left out.
+    The caller's CPATH is left out, because it could replace the headers under test.
     """
     given = {name: value for name, value in os.environ.items() if name != "CPATH"}
     done = subprocess.run(

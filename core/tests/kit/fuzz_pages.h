@@ -31,7 +31,7 @@ static struct {
     size_t used_bytes;  // set to 0 before a walk
 } image;
 
-// Remembers COUNT bytes behind those before, or compares them with what was remembered.
+// Appends COUNT bytes to the copy, or compares them with the copy.
 static inline void image_part(const void *bytes, size_t count, bool compare) {
     REQUIRE(image.used_bytes + count <= sizeof image.bytes);
     if (compare) {

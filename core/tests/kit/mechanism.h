@@ -1,4 +1,4 @@
-// A mechanism under test: how a first state is chosen, which calls there are, what is always true.
+// A mechanism under test: how to choose a first state, its calls, and its invariants.
 //
 // One driver (mechanism.c) makes four tests of it:
 // - random programs, whose seed is printed, and programs of a fuzzer's bytes (libFuzzer);

@@ -77,7 +77,7 @@ static inline void window_on_touch(int number, siginfo_t *info, void *context) {
     }
 }
 
-// What is mapped in the window may be out of date: from here on each page is looked up again.
+// The window's mappings may be out of date: each page is looked up again from here on.
 static inline void window_flush(void) {
     if (!window.is_open) {
         return;

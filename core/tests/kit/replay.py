@@ -40,6 +40,6 @@ class Replay:
                 raise AssertionError(f"line {number}: {line}: {error}") from error
 
     def missing(self) -> set[str]:
-        """What is expected of a long log and did not occur."""
+        """The events that a long log should have and does not."""
         rows = (line.split() for line in self.expected.strip().splitlines())
         return {f"{kind} {each}" for kind, *found in rows for each in found} - set(self.seen)

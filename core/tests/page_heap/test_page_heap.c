@@ -5,7 +5,7 @@
 #include "core/private/pages/frames_inline.h"
 #include "core/tests/page_heap/page_heap_world.h"
 
-// ---- What is mapped ----------------------------------------------------------------------------
+// ---- Mapped pages ------------------------------------------------------------------------------
 
 // [P0-33] Large objects cost the pages of their headers until they are touched, and give all back.
 static void pages_come_on_touch_and_go_on_free(void) {
@@ -135,8 +135,8 @@ static void aligned_objects_fit_their_hole(void) {
 }
 
 // An aligned object is served if and only if frames and commitment suffice for the headers in front
-// of it and behind it, and a refusal changes nothing: one place of an object for each case, with
-// none to three frames or pages of commitment left.
+// of it and behind it. A refusal changes nothing. One place of an object for each case, with zero
+// to three frames or pages of commitment left.
 //
 // What an aligned object needs, however much memory is free: a frame for each page that gets its
 // first header, in front of the object and behind it.

@@ -181,7 +181,7 @@ class Replay:
         self.heap.free(pointer)
 
     def line_N(self, pointer: int) -> None:
-        """There was no room."""
+        """A request did not fit."""
         assert not self.resized
         assert self.heap.malloc(self.size_bytes) is None
 

@@ -11,7 +11,7 @@ COMMITTED = 2  # and the kinds above have frames of their own
 
 
 class VspaceReplay(Replay):
-    """Address spaces on one machine, whose pages hold what was written to them."""
+    """Address spaces on one machine, whose pages keep the words written to them."""
 
     expected = """
     add OK BAD_ARGUMENT FRAME_OUTSIDE FRAME_TWICE

@@ -152,7 +152,7 @@ TEST_CASE(a_reserved_pool_has_its_frames_or_is_refused) {
     frames_release(&reserved, 3, 3, 1);
     expect_list(&reserved, &reserved.ready, "3 2 1 0");
     EXPECT_EQUAL(world_bytes(&world, 3)[0], 0x77);
-    // What it holds is not zeroed, so no other pool is made of it.
+    // Its content is not zeroed, so it does not become part of another pool.
     struct tau_frames second;
     EXPECT_EQUAL(tau_frames_reserve(&reserved, &second, 1), TAU_BAD_ARGUMENT);
     EXPECT_EQUAL(tau_frames_add(&reserved, (struct tau_frame){0}, 1), TAU_BAD_ARGUMENT);

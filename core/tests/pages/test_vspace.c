@@ -170,7 +170,7 @@ TEST_CASE(regions_that_touch_are_two) {
     }
     EXPECT_EQUAL(space->mapped_pages, 2);
     EXPECT_EQUAL(space->committed_pages, 10);
-    EXPECT_EQUAL(map_region(11, 3), TAU_OK);  // anywhere in what is free
+    EXPECT_EQUAL(map_region(11, 3), TAU_OK);  // anywhere in the free part
     EXPECT_EQUAL(check_vspace(space, NULL), 0);
     end();
 }
@@ -342,7 +342,7 @@ TEST_CASE(a_frame_is_zero_for_the_next_space) {
     end();
 }
 
-// [P0-45] What is admitted never fails, whatever others do; what would not hold is refused.
+// [P0-45] Faults in admitted regions never fail; a region that cannot be guaranteed is refused.
 TEST_CASE(committed_faults_never_fail) {
     struct world_space greedy;
     struct tau_frames reserved;

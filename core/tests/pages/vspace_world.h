@@ -70,7 +70,7 @@ static inline void space_close(struct world_space *made) {
     free(made->tables);
 }
 
-// Remembers every byte that calls may reach in IMAGE, or compares with what it holds.
+// Copies every byte that calls may reach to IMAGE, or compares them with IMAGE.
 static inline void world_image(const struct world *world, const struct world_space *made,
                                unsigned char **image, bool compare) {
     const struct {

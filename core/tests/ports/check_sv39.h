@@ -4,8 +4,8 @@
 
 #include "core/ports/sv39.h"
 
-// What is walked. FRAMES_COUNT frames were handed in to the two pools (or the one) together; MARKS
-// has one byte for each frame of the table.
+// Input of the walk. The two pools (or the one) were given FRAMES_COUNT frames together; MARKS has
+// one byte for each frame of the table.
 struct check_sv39_machine {
     struct tau_sv39 *const *spaces;
     uint32_t spaces_count;

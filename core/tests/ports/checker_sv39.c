@@ -1,6 +1,6 @@
-// Two things on a workstation: tau_sv39_init refuses what it must, with nothing changed; and the
-// full walk of check_sv39.c finds each invariant of docs/spec/sv39.md broken, by its number, when
-// one word is changed, and none when the word is back.
+// Two checks on a workstation. tau_sv39_init refuses wrong arguments and then changes nothing. The
+// full walk of check_sv39.c reports the number of each invariant of docs/spec/sv39.md that a
+// changed word breaks, and nothing once the word is restored.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

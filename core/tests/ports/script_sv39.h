@@ -77,8 +77,8 @@ struct machine_memory {
     unsigned char *marks;
 };
 
-// Carries SCRIPT out; 0 if everything was as expected, else it says what was not. In the end it
-// says how many operations and faults there were, and the most instructions of a
+// Runs SCRIPT; returns 0 if everything was as expected, else prints the difference. At the end it
+// prints the number of operations and faults, and the most instructions of a
 // tau_sv39_unmap_region.
 int script_run(const struct script *script, const struct machine_memory *memory);
 

@@ -39,7 +39,7 @@ def first_seed() -> int:
 
 
 def carry_out(script: script_sv39.Script, program: Path, folder: Path) -> str:
-    """Run a script where the program runs; what was said. Fails if anything was unexpected."""
+    """Run a script where the program runs; return its output. Fails on anything unexpected."""
     path = folder / "script.bin"
     path.write_bytes(script.data())
     run = sv39_build.run_qemu if program.suffix == ".elf" else sv39_build.run_host
@@ -265,7 +265,7 @@ def test_random_on_host(host: Path, tmp_path: Path) -> None:
 
 
 def test_random_on_qemu(board: Path, tmp_path: Path) -> None:
-    """120,000 random operations with real page faults; the faults are those of the walker here."""
+    """120,000 random operations with real page faults, which the walker here predicts."""
     seed = first_seed()
     print(f"TAU_TEST_SEED={seed}")
     for number in range(QEMU_SEEDS_COUNT):

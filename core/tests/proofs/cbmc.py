@@ -46,7 +46,7 @@ class CbmcMissing(Exception):
 
 
 class NoVerdict(Exception):
-    """CBMC ended without one: too long, or the source is no C."""
+    """CBMC ended without one: too long, or the source is not C."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ SECONDS_MAX = 900
 PROOF, FILE = "tests/proofs/prove_code_cache.c", "code_cache.c"
 PROOFS = ("init", "fault", "others")
 FRAMES, PAGES = 4, 6
-# OLD becomes NEW, and a proof fails: (what is wrong, old, new, proof).
+# OLD becomes NEW, and a proof fails: (defect, old, new, proof).
 MUTANTS = [
     ("too few frames", "settings->frames_count < settings->frames_least",
      "settings->frames_count + 1 < settings->frames_least", "init"),

@@ -22,7 +22,7 @@ LEMMA = {"init": 4, "lookup": 4, "split": 4, "union": 4, "unmap": 4, "map": 3}
 LEVEL, WORD = "private/pages/region_tree_inline.h", "private/pages/region_tree_word.h"
 ENTRY, REGION = "private/pages/validity_inline.h", "private/pages/vspace_inline.h"
 TREE_PROOF, LEMMA_PROOF = "tests/proofs/prove_region_tree.c", "tests/proofs/prove_validity.c"
-# In core/FILE, OLD becomes NEW, and a proof fails: (what is wrong, file, old, new, proof).
+# In core/FILE, OLD becomes NEW, and a proof fails: (defect, file, old, new, proof).
 TREE_MUTANTS = [
     ("find starts in front", LEVEL, "(place >> 5) + 1)", "(place >> 5))", "find"),
     ("find skips a word", LEVEL, "(place >> 5) + 1)", "(place >> 5) + 2)", "find"),
@@ -223,7 +223,7 @@ def test_no_lemma_mutant_is_proved(cbmc: Cbmc, mutant: tuple[str, ...], tmp_path
 
 
 def test_no_verdict_is_no_success(cbmc: Cbmc, tmp_path: Path) -> None:
-    """A source that is no C, or a function that is not there, proves nothing."""
+    """A source that is not C, or a missing function, proves nothing."""
     source = tmp_path / "broken.c"
     source.write_text("void prove_x(void) { nothing }\n")
     with pytest.raises(NoVerdict):

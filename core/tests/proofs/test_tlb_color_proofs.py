@@ -39,7 +39,7 @@ PROOFS = {
     "free": Proof(9, window_pages_log2=3),
 }
 CALLS = {"tau_tlb_color_check": "any_status", "tlb_color_index_of": "any_index"}
-# OLD becomes NEW, and a proof fails: (what is wrong, old, new, proof).
+# OLD becomes NEW, and a proof fails: (defect, old, new, proof).
 MUTANTS = [
     ("an index bit is wrong", "& structure->rows[bit])\n", "& structure->rows[0])\n",
      "index"),

@@ -1,4 +1,4 @@
-// Cold functions, one to a page. They call each other, and what is resident.
+// Cold functions, one to a page. They call each other and resident code.
 #include "core/tests/sv39_code/firmware.h"
 
 #define COLD(place) __attribute__((noinline, noclone, aligned(4096), section(".cold." #place)))

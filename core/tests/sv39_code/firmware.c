@@ -247,7 +247,7 @@ __attribute__((noinline)) uint64_t run_rounds(const struct settings *settings) {
     uint64_t value = settings->seed;
     for (uint64_t round = 0; round < settings->rounds; round++) {
         round_ticks = 0;
-        // Half of the calls stay near, so that what was used lately is a hint.
+        // Half of the calls stay near, so that recent use predicts the next one.
         value = call_work(value % 2 == 0 ? value : value / WORKS * WORKS + round / 16 % WORKS);
         value ^= round * 0x9e3779b97f4a7c15;
         if (value % 7 == 0) {

@@ -10,8 +10,8 @@
 #define FIRMWARE_MAGIC UINT64_C(0x3130444c4f435441)
 #define PAGES_MAX 64u
 
-// The frames whose accessed bits a fault passes on. At a period's end those of all are; but with
-// USES_SOME each fault visits the next ones, and ends periods.
+// The frames whose accessed bits a fault passes on. The end of a period passes on all of them; with
+// USES_SOME, each fault visits the next ones, and ends periods.
 enum { USES_NONE, USES_ALL, USES_SOME };
 
 struct settings {

@@ -94,7 +94,7 @@ def build(made: Path, root: Path = ROOT, flags: tuple[str, ...] = ()) -> Firmwar
     """Link the firmware; ROOT may be a copy with a changed core."""
     recipe = TARGETS["sv39"]
     command = [compiler_of("sv39"), *recipe.machine, *recipe.flags, recipe.optimize, *WARNINGS]
-    # Relaxation moves what is aligned to a page.
+    # Relaxation moves page-aligned code.
     command += ["-mno-relax", *flags, f"-I{root}", *LINK_FLAGS, "-Wl,--no-gc-sections"]
     command += ["-T", str(root / HERE / "firmware.ld"), "-o", str(made)]
     command += [str(root / source) for source in SOURCES]

@@ -51,8 +51,8 @@ def build_port(made: Path, root: Path = ROOT, optimize: str = "-O2") -> Path:
 class Hart:
     """A cache of PAGES pages in FRAMES frames, all pages still in memory since boot.
 
-    `most` has the most instructions of each call, `read_instructions` those of
-    tau_sv39_code_read in the latest one.
+    `most` has the most instructions of each call. `read_instructions` counts the latest call's
+    instructions in tau_sv39_code_read.
     """
 
     def __init__(self, elf: Path, pages: int, frames: int, policy: int, seed: int = 1) -> None:
@@ -121,7 +121,7 @@ class Hart:
     # ---- Calls
 
     def call(self, name: str, *arguments: int) -> int:
-        """Call a function of the port, one instruction a step; what it answers."""
+        """Call a function of the port, one instruction per step; return its result."""
         for number, value in enumerate(arguments):
             self.uc.reg_write(A0 + number, value)
         self.uc.reg_write(riscv_const.UC_RISCV_REG_SP, STACK)
@@ -140,7 +140,7 @@ class Hart:
         return self.uc.reg_read(A0) & 0xFFFFFFFF
 
     def init(self, **changes: int) -> str:
-        """Call init with CHANGES of what is right."""
+        """Call init with CHANGES to valid arguments."""
         wanted = {"pages": self.pages, "frames": self.frames, "least": 4, "first": FIRST}
         wanted |= {"policy": POLICIES.index(self.model.policy), "seed": self.model.seed}
         wanted |= {"store": self.store, "memory": self.memory, "number": self.memory >> 12}

@@ -192,7 +192,7 @@ def test_the_fault_path_is_resident(world: World) -> None:
         check_resident(kernel, Paths(["trap_entry"]), cold)
 
 
-# ---- What is refused, and then stays in memory
+# ---- Refused pages, which stay in memory
 
 
 @pytest.mark.parametrize(

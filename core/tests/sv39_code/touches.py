@@ -58,7 +58,7 @@ def build_plugin(folder: Path) -> Path:
 def record(
     firmware: Firmware, settings: Settings, folder: Path, flash: Path, plugin: Path
 ) -> tuple[Outcome, Touches]:
-    """Run the firmware; what it said, and what it touched."""
+    """Run the firmware; return its output and the pages that it touched."""
     path = folder / "touches.txt"
     symbols = firmware.symbols
     words = [str(plugin), f"first={symbols['cold_start']}", f"pages={firmware.pages_count}"]

@@ -57,7 +57,7 @@ static void expect_region(const struct tau_region_tree *tree, uint32_t number, u
     EXPECT_EQUAL(tau_region_tree_is_start(tree, page(number)), start == number);
 }
 
-// All sets of those of the 16 pages FIRST, FIRST + STRIDE, ... that the tree has. Page 0 is in
+// Tries every subset of the 16 pages FIRST, FIRST + STRIDE, ... that lie in the tree. Page 0 is in
 // each.
 static void try_every_set(unsigned pages_log2, uint32_t first, uint32_t stride) {
     struct grown grown = grow(pages_log2);
@@ -103,7 +103,7 @@ TEST_CASE(every_set_of_16_pages) {
     try_every_set(LOG2_MAX, 1024 - 8, 1);                    // of levels 0 and 1
     try_every_set(LOG2_MAX, 32768 - 8, 1);                   // of levels 0, 1 and 2
     try_every_set(LOG2_MAX, pages / 2 - 8, 1);               // in the middle of the top word
-    try_every_set(LOG2_MAX, 0, 32);                          // one page a word of level 0
+    try_every_set(LOG2_MAX, 0, 32);                          // one page per word of level 0
     try_every_set(LOG2_MAX, 1023, 1024);                     // of level 1, the last page of each
     try_every_set(LOG2_MAX, 32768, 32768);                   // of level 2
     try_every_set(LOG2_MAX, 16, 31);                         // two pages in some words

@@ -61,7 +61,7 @@ class ColoredHeap:
 
 
 def above_tlsf(isa: str, level: int) -> dict[str, dict[str, int]]:
-    """Of malloc and free: bounds, and what is added to TLSF's, by bound and as seen."""
+    """Bounds of malloc and free, and the cost above TLSF's, as bounded and as measured."""
     names = [f"tau_{mechanism}_{verb}" for mechanism in ("tlb_color", "tlsf") for verb in ABOVE_MAX]
     keep = [*names, "tau_tlb_color_init", "tau_tlb_color_start"]
     image = core_code("tlb_color", isa, CORE_FILES["tlb_color"], keep, check_level=level)

@@ -105,7 +105,7 @@ TEST_CASE(safe_ways_are_kept) {
     EXPECT_EQUAL(world_init(0, 12, TAU_TLB_COLOR_NO_MISS), TAU_OK);
 }
 
-// One change of the world, what is asked, and the answer.
+// One change of the world, the question, and the answer.
 #define EXPECT_REFUSED(change, status)                                                             \
     do {                                                                                           \
         open_world();                                                                              \

@@ -2,9 +2,9 @@
 // 8 entries over a hardware page table of 64 entries, which one register write loads from table
 // memory 0.
 //
-// Nothing but the running application's own accesses decides how long they take: a miss takes a
-// constant number of cycles, and so does a load, which forgets both TLBs together with the order of
-// replacement and begins the rows anew. Registers and times: hw/composable/doc/composable.md.
+// Only the running application's own accesses decide how long they take. A miss takes a constant
+// number of cycles. So does a load, which clears both TLBs and the order of replacement, and
+// restarts the rows. Registers and times: hw/composable/doc/composable.md.
 `include "tau_assert.svh"
 `include "tau_mmu_unused.svh"
 

@@ -1,7 +1,7 @@
 // Reads a table of 64 entries from table memory 0 into the hardware page table, an entry per cycle.
 //
-// It always reads 64 entries, so a table of few takes as long as a full one. An entry that no page
-// table should hold stays empty and is counted: software cannot have meant what it says. Layout of
+// It always reads 64 entries, so a table of few takes as long as a full one. An invalid
+// entry stays empty and is counted, because software cannot have meant to write it. Layout of
 // an entry: hw/composable/doc/composable.md.
 `include "tau_assert.svh"
 

@@ -4,12 +4,12 @@
 // Stores have a last place, all other accesses have another. The translation there answers in the
 // cycle of the request. One of another place is answered one cycle after it was taken. A miss is
 // answered exactly Rows + 1 cycles after it was taken, found or not, whichever row holds the page
-// and whatever the other port does: rows go by one a cycle, for both ports, and a search takes the
+// and whatever the other port does. Rows go by one per cycle, for both ports. A search takes the
 // next Rows of them, wherever they begin. Only a load of the table during the search adds to this:
 // it begins again when the load is over.
 //
-// A search puts what it finds into the place whose turn it is, and takes that from its owner at the
-// beginning. So a translation is stored once, and all else are numbers of places.
+// A search stores its result in the place whose turn it is, and clears that place when it
+// begins. So a translation is stored once, and all else are numbers of places.
 `include "tau_assert.svh"
 
 module tau_composable_port #(
@@ -93,7 +93,7 @@ module tau_composable_port #(
   logic [RowBits-1:0]   rows_q, row_found_q;
   logic [PageBits-1:0]  wanted_q;
   logic [2:0]           access_q;
-  logic [PlaceBits-1:0] place_q;  // of what it hit, or for what it finds
+  logic [PlaceBits-1:0] place_q;  // of the hit, or for the search's result
 
   logic take, hit, last_row;
   assign lookup_ready_o = !searching_q && !answer_q && !loading_i;

@@ -275,7 +275,7 @@ async def stores_have_a_last_of_their_own(dut) -> None:
 
 @cocotb.test()
 async def a_search_takes_a_place(dut) -> None:
-    """Also one that finds nothing: what was there is gone, and the next search takes it again."""
+    """Also one that finds nothing: its place is emptied, and the next search takes it."""
     entries = unit_parameters()["Entries"]
     table = [Entry(10 + place, 0, place, ALL) for place in range(entries)]
     steps, wanted = load(0), []
@@ -314,7 +314,7 @@ async def a_load_takes_the_same_time(dut) -> None:
 
 @cocotb.test()
 async def each_wrong_bit(dut) -> None:
-    """An entry of each order with each of its 64 bits turned: what is doubtful stays empty."""
+    """An entry of each order with each of its 64 bits flipped: an invalid one stays empty."""
     values = unit_parameters()
     memory, steps, orders = [], [], 0
     for order in range(composable.ORDERS):

@@ -3,8 +3,8 @@
 A store before a cycle is seen by the reads of that cycle, so the write to the unit's register that
 follows it may be in that cycle already: on the tile's bus it follows one cycle behind the store.
 
-The traffic runs while software maps and unmaps. What it may be told is kept per page: what the page
-is, and what it was until its region is forgotten by the write to the unit's register.
+The traffic runs while software maps and unmaps. The valid answers are kept per page: its current
+mapping, and the old one until a write to the unit's register forgets its region.
 """
 
 import os
@@ -107,7 +107,7 @@ class Software:
         self.socket.register_write = write
 
     def is_forgotten(self) -> None:
-        """After that cycle: no lookup from now on sees what was."""
+        """After that cycle: no lookup from now on sees the old mapping."""
         _, pages = self.to_forget
         for page in pages:
             word = self.model.lookup(page)
@@ -212,7 +212,7 @@ async def hits_cost_nothing(dut: Any) -> None:
 
 @cocotb.test()
 async def one_write_forgets_a_region_and_no_other(dut: Any) -> None:
-    """All entries of the region are gone in the next cycle; those of others hit."""
+    """All entries of the region are gone in the next cycle; other regions' entries hit."""
     software = Software(random.Random(SEED))
     socket = await _socket(dut, software, (1, 1, 1))
     pages = {8: [8, 15, 12], 16: [20]}

@@ -28,7 +28,7 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Result:
-    """What it is told: the frame if there is no fault."""
+    """The answer to a lookup: a fault, or the frame."""
 
     fault: bool
     cause: int
@@ -113,7 +113,7 @@ class Socket:
         self.offers: dict[str, Asked | None] = dict.fromkeys(PORTS)
         self.asked: dict[str, deque[Asked]] = {port: deque() for port in PORTS}
         self.register_write: tuple[int, int] | None = None  # word and value, in the next cycle
-        # What is right for a lookup that was offered without saying it, asked when it is taken.
+        # The right result for a lookup that was offered without one, asked when it is taken.
         self.expects: Callable[[Lookup], set[Result]] | None = None
         self.events = [0, 0]  # results of the ports that were hits, misses
         self._driven: dict[str, int] = {}
@@ -151,7 +151,7 @@ class Socket:
         self._drive("clk_i", 0)
 
     def offer(self, port: str, lookup: Lookup | None, allowed: set[Result] | None = None) -> None:
-        """Ask LOOKUP on PORT from now on, or nothing; only what was not taken may be replaced."""
+        """Ask LOOKUP on PORT from now on, or nothing; only an untaken lookup may be replaced."""
         if lookup is None:
             self.offers[port] = None
         else:

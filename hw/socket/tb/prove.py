@@ -40,7 +40,7 @@ def _tool(name: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def _readable(sources: Sequence[str], mutant: Mutant | None) -> Iterator[tuple[list[str], Path]]:
-    """SOURCES with the mutant's file in the place of its own, and a name for what is made of them.
+    """SOURCES, with the mutant's file in place of the original, and a name for the build.
 
     Yosys sees the repository, but not every folder of the machine: names are relative to it.
     """
@@ -75,8 +75,8 @@ def prove(
 ) -> subprocess.CompletedProcess[str]:
     """What smtbmc says of module TOP, looked at for so many cycles; WORDS are for it.
 
-    UNIT is the module in the socket, with parameters if any: `tau_x` or `tau_x .Name(2)`. With ""
-    there is no socket, and all is flat, so that TOP may name wires inside as `hierconn`.
+    UNIT is the module in the socket, with parameters if any: `tau_x` or `tau_x .Name(2)`. "" means
+    without a socket and flat, so that TOP may name wires inside as `hierconn`.
     SOURCES are relative to the repository; SIZES are TOP's parameters. The caller judges.
     """
     parameters = " ".join(f"-chparam {each} {value}" for each, value in sizes.items())
@@ -99,7 +99,7 @@ def induct(
     top: str, sources: Sequence[str], mutant: Mutant | None = None
 ) -> subprocess.CompletedProcess[str]:
     """What Yosys' own solver says of module TOP for ever, by induction; SOURCES as for `prove`, and
-    flat as without a socket there. It is faster than Z3 where there are no memories.
+    flat as without a socket there. Without memories it is faster than Z3.
 
     Over two cycles, since an assertion is judged a cycle after it is looked at.
     """

@@ -6,9 +6,9 @@
 // error always comes out of a register (Ibex has a path from its error input to its request).
 //
 // A unit may keep the translation it used last. An access goes to that frame in the cycle of its
-// request, and counts only if the unit says that it is the right one. The comparison is beside the
-// frames' address, not in front of it, and not in front of the grant either: what does not count is
-// a lookup like any other.
+// request, and counts only if the unit says that it is the right one. The comparison runs in
+// parallel with the frames' address, and delays neither it nor the grant: an access that does not
+// count is a lookup like any other.
 //
 // At most two window accesses are on their way, as many as the core ever has. A local access is
 // answered exactly one cycle after its grant, so it is held back while window accesses are on
@@ -73,8 +73,8 @@ module tau_tile_port #(
   input  logic [31:0]                          frame_rdata_i,
 
   // Watched by the tile: whether the core's request is for the window, whether it goes to the frame
-  // of the last translation, whether the answer is a window access's, and why it is an error (0: it
-  // is none; always 3 for a local one).
+  // of the last translation, whether the answer is a window access's, and the error's cause (0: not
+  // an error; always 3 for a local one).
   output logic                                 window_req_o,
   output logic                                 at_once_o,
   output logic                                 answer_window_o,

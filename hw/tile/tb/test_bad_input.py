@@ -1,8 +1,8 @@
 """What a tile and its simulator do with bad input: programs, images, options, files, tables.
 
 Everything ends soon, with an exit code that says what kind of end it was and a message that names
-what was wrong. The probe's simulator is the one of test_tile.py; the RTMMU's and the page table's
-are those of the replays.
+what was wrong. The probe's simulator is the one of test_tile.py; the RTMMU and the page table
+use the simulators of the replays.
 """
 
 import os
@@ -146,7 +146,7 @@ def segments_of(elf: bytes) -> list[int]:
 
 
 def test_images_for_something_else(tmp_path: Path, hello: Path) -> None:
-    """Each field that can be wrong, and what is no file."""
+    """Each field that can be wrong, and paths that are not files."""
     good = hello.read_bytes()
     first, second = segments_of(good)
     text_address, text_bytes = struct.unpack_from("<I4xI", good, first + 12)

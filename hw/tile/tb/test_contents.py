@@ -1,8 +1,8 @@
 """Objects on the tile hold what the replay wrote to them, and if they do not, that is noticed.
 
 At assert level 2 the replay's program writes words from which their owner is known and looks at
-them again (targets/programs/replay/contents.h). Each sabotage is a small wrong change of what maps
-pages, moves or clears; the simulation must end and say what it found.
+them again (targets/programs/replay/contents.h). Each sabotage is a small wrong change of code that
+maps pages, moves or clears; the simulation must end and report it.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ LIMIT = {"heap_bytes": HEAP_BYTES, "cycles_max": 40_000_000}
 RTMMU, PAGETABLE = "tile:rtmmu", "tile:pagetable"
 HELD = "an object does not hold what was written to it"
 MAPPED = "a page that objects are in is not mapped"
-# What goes wrong, the system, the file, old text, new text, what is said.
+# The defect, the system, the file, old text, new text, the message.
 SABOTAGES = (
     (
         "two pages on one frame",

@@ -1,6 +1,6 @@
 """Special frames: the link between two tiles, DMA channels and the memory tile.
 
-tb/programs/special.c says what it sees; docs/spec/kernel.md has the cycles.
+tb/programs/special.c prints its observations; docs/spec/kernel.md has the cycles.
 """
 
 import struct

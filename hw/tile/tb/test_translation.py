@@ -5,8 +5,8 @@ load, store and call pages of the window, mapped or not. The model gets the same
 each lookup by itself; every value, cause and counter must be its own, with random stalls too.
 Without stalls, cycles are those the documents state.
 
-Fetches run ahead of what is executed, in the page that is executed: they add hits, and misses where
-the page is refused. So of fetches all is compared but how often they hit and missed.
+Fetches run ahead of execution within a page: they add hits, and misses if the page is refused. So
+everything about fetches is compared except their numbers of hits and misses.
 """
 
 import os
@@ -209,7 +209,7 @@ def tlb_commands(seed: int, count: int, shape: tlb.Shape) -> list[Command]:
         frame = chance.randrange(1 << FRAME_BITS)
         word = frame | chance.choice(ANY_RIGHTS) << tlb.RIGHTS_SHIFT if chance.randrange(4) else 0
         commands.append((TABLE, page, word, 0))
-        if chance.randrange(8):  # else the TLB may go on with what it has
+        if chance.randrange(8):  # else the TLB may keep its entries
             write(tlb.INVALIDATE_PAGE, page)
 
     def counters() -> None:

@@ -121,7 +121,7 @@ class ThenCounters:
 
     def __init__(self, traffic: Traffic, cycles: int, model: tlb.Tlb) -> None:
         bits, self.traffic, self.left = model.shape.owner_bits, traffic, cycles
-        self.steps = [Inputs(word=0)] * 20  # what is on its way ends
+        self.steps = [Inputs(word=0)] * 20  # pending lookups end
         for structure in range(len(model.levels)):
             for evictions, count in ((0, 2 << bits), (1, 1 << 2 * bits)):
                 for index in range(count):

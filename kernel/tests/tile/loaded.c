@@ -1,5 +1,5 @@
-// An application that sees whether it was loaded as it should: its memory is clear, its tasks run
-// in their major frames only, its pool gives what it has, and an error ends the task that made it.
+// An application that checks how it was loaded: its memory is clear, its tasks run in their major
+// frames only, its pool hands out all its frames, and an error ends only the task that caused it.
 // Its memory is not clear when it ends.
 #include "kernel/base/application.h"
 #include "kernel/base/base.h"

@@ -138,7 +138,7 @@ def test_segments_are_in_own_pages_of_their_rights(parts: Parts) -> None:
 
 
 def test_too_few_frames_are_refused(parts: Parts) -> None:
-    """Of its own pages, and of its pool; what it took goes to the next one."""
+    """For its own pages, and for its pool; its frames go to the next one."""
     system = parts.system()
     few = replace(system, commands=system.commands[:3], frame_count=BASE_FRAMES + 4)
     one, other = system.applications

@@ -105,7 +105,7 @@ def test_the_bound_is_small_enough(parts: Parts) -> None:
 
 
 def test_the_bound_holds_whatever_a_slot_ends_in(parts: Parts) -> None:
-    """Each task ends its slots around the worst cycle; what is seen is near the bound."""
+    """Each task ends its slots around the worst cycle; the longest time is near the bound."""
     done = parts.carried_out(parts.bound)
     assert holds(done, parts.bound)
     worst = {task: max(latencies(done, parts.bound, task)) for task in TASKS}

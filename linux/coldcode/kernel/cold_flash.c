@@ -20,7 +20,7 @@ static_assert(sizeof(struct header) == 40);
 static const char magic[] = "TAUPAGES";
 #define VERSION 1u
 
-// The linker puts the notes there; the build's identity is the hash of what it has linked.
+// The linker puts the notes there. The build ID is a hash of the linked kernel.
 extern const char __start_notes[], __stop_notes[];
 
 static const char *check(const struct header *header, u32 pages_count) {
@@ -41,7 +41,7 @@ static const char *check(const struct header *header, u32 pages_count) {
     return NULL;
 }
 
-// The bus may answer for none, or for a part, of what is mapped.
+// The bus may answer for only part of the mapping, or for none of it.
 static bool is_readable(const u8 *bytes, u32 pages_count) {
     for (u32 page = 0; page <= pages_count; page++) {
         u64 word;

@@ -53,7 +53,7 @@ bool tau_cold_unpack(const uint8_t *packed, uint32_t packed_bytes, uint8_t *page
             matched + MATCH_BYTES_MIN > TAU_COLD_PAGE_BYTES - done) {
             return false;
         }
-        // One by one: a match may overlap what it writes.
+        // One by one: a match may overlap its own output.
         for (uint32_t index = 0; index < matched + MATCH_BYTES_MIN; index++) {
             page[done] = page[done - distance];
             done++;

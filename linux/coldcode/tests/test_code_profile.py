@@ -255,7 +255,7 @@ def test_qemu_that_is_killed(tmp_path: Path, number: signal.Signals, is_sound: b
 
 
 def start(kernel: Kernel, option: list[str]) -> str:
-    """Run QEMU with an option for the plugin; return what it says."""
+    """Run QEMU with an option for the plugin; return its output."""
     command = [*qemu(kernel), *option]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX)
     return done.stderr

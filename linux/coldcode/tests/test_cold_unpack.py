@@ -1,5 +1,7 @@
-"""The unpacker of the pager gives back what was packed, and survives any bytes: random blocks, each
-also cut, flipped and followed by others, against a naive model, under sanitizers.
+"""The pager's unpacker restores every packed block and survives any input.
+
+Method: random blocks, each also cut, flipped and followed by others, against a naive model, under
+sanitizers.
 """
 
 import struct

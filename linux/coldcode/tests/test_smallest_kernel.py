@@ -293,7 +293,7 @@ def test_a_second_run_counts_the_same(kernels: Kernels) -> None:
     assert runs[0] == runs[1]
 
 
-# ---- Bad input: the kernel boots, and keeps in RAM what it cannot load
+# ---- Bad input: the kernel boots, and keeps pages in RAM that it cannot load
 
 
 def damaged(content: bytes, how: str) -> bytes | None:
@@ -424,7 +424,7 @@ def test_a_value_that_is_no_number_is_named(kernels: Kernels, value: str) -> Non
     assert seen.number("frames") == 16
 
 
-# ---- Bad input: the tool says what is wrong
+# ---- Bad input: the tool names the cause
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""`tau run`: what it reports, and what it refuses, with cause, next step and exit status.
+"""`tau run`: its reports and its refusals, with cause, next step and exit status.
 
 Method: run small programs on plans whose outcome is known.
 """
@@ -317,9 +317,7 @@ def test_an_existing_json_file_is_kept(tau: Tau, tmp_path: Path) -> None:
 
 
 def test_a_json_file_that_cannot_be_written(tau: Tau, plan: MakePlan) -> None:
-    """A failed program's exit status is kept, one that succeeded is not told to have; what was
-    counted is on stderr.
-    """
+    """A failed program keeps its exit status; a successful one fails. The counts are on stderr."""
     options = ("--json", "/dev/full", "--plan", plan(1 << 20))
     done = tau("run", *options, "--", "echo", "ran")
     assert (done.returncode, done.stdout) == (125, "ran\n")
@@ -330,7 +328,7 @@ def test_a_json_file_that_cannot_be_written(tau: Tau, plan: MakePlan) -> None:
 
 @pytest.mark.parametrize("name", ["a\nclass x", "b\nrefused by", "c\\012\n", "n\udcff", "n" * 200])
 def test_names_that_need_care(run: RunProgram, tmp_path: Path, name: str) -> None:
-    """A newline in the program's path, a byte that is no UTF-8, and a path of 800 bytes."""
+    """A newline in the program's path, a byte that is not UTF-8, and a path of 800 bytes."""
     folder = tmp_path.joinpath(*[name] * (4 if len(name) > 100 else 1))
     folder.mkdir(parents=True)
     shutil.copy(shutil.which("echo") or "echo", folder / "echo")

@@ -70,7 +70,7 @@ def test_what_exceeds_a_limit_is_served_counted_and_named(
     assert (found["spilled_objects"], found["spilled_bytes"]) == (beyond, beyond * SIZE)
     (site,) = found["sites"]
     assert (site["objects"], Path(site["module"]).name) == (beyond, PROGRAM)
-    assert f"{beyond} requests of up to 40,000 bytes beyond the limit of 20" in done.stderr
+    assert f"{beyond} requests of 20,001 … 40,000 bytes beyond the limit of 20" in done.stderr
     assert "the plan promises nothing for this run\n  next: plan from a recording" in done.stderr
 
 
@@ -107,7 +107,7 @@ def test_the_threshold(
 ) -> None:
     """16 of 20 are 80 %, the default; 15 are 75 %."""
     done = limited(count, options=options)
-    row = f"{count} of 20 objects of up to 40,000 bytes"
+    row = f"{count} of 20 objects of 20,001 … 40,000 bytes"
     assert (row in done.stderr) == is_near, done.stderr
     assert done.document["guarantee"]["near_limit"] == is_near
     assert done.document["guarantee"]["threshold_percent"] == (options[1] if options else 80)
@@ -132,7 +132,7 @@ def test_recorded_planned_run_and_checked(
     assert done.document["guarantee"]["above_recorded"] == 1
     assert "; 1 band held more than was recorded" in done.stderr
     done = run(program, 30, SIZE, 2, 1, options=options)
-    assert "60 objects of up to 40,000 bytes at once, the limit is 46;" in checked.stdout
+    assert "60 objects of 289 … 40,000 bytes at once, the limit is 46;" in checked.stdout
     assert (checked.returncode, done.status) == (3, 0)
     assert band_of(done) == {"count": 46, "peak": 46, "exceeded": 14}
 
@@ -216,4 +216,4 @@ def test_a_full_disk(build: Build, tau: Tau, bands: MakePlan) -> None:
     words = ("--json", "/dev/full", "--plan", bands(OTHERS, (SIZE, LIMIT)))
     done = tau("run", *words, "--", build(PROGRAM, "-pthread"), 25, SIZE)
     assert (done.returncode, done.stdout) == (125, "0\n")
-    assert "No space left" in done.stderr and "5 requests of up to 40,000" in done.stderr
+    assert "No space left" in done.stderr and "5 requests of 20,001 … 40,000" in done.stderr

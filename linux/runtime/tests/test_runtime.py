@@ -242,7 +242,7 @@ def test_a_library_in_the_folder_of_its_caller(
 
 
 def test_real_programs(run: RunProgram, options: tuple[object, ...]) -> None:
-    """An interpreter, a shell with a pipe and a compiler do what they always do."""
+    """An interpreter, a shell with a pipe and a compiler work as always."""
     code = "print(sum(len(str({i: [i]})) for i in range(3000)))"
     assert run("python3", "-c", code, options=options).stdout.strip().isdigit()
     assert run("sh", "-c", "seq 1000 | sort -R | wc -l", options=options).stdout.strip() == "1000"

@@ -3,7 +3,7 @@
 1. Small pages that hold code which was close together in the kernel are merged, the closest first.
 2. The remaining ones are merged by best fit.
 
-The paper says neither what is small nor what is close. Here a page is small if it is at most half
+The paper defines neither small nor close. Here a page is small if it is at most half
 full, and two are close if pieces of theirs start within a page's size of each other. Ties: the
 lowest pieces.
 """

@@ -55,7 +55,7 @@ static uint64_t larger_of(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-// N_i of Eq 17, at least LEAST and at most MOST. ROOM(t) is U_max minus Eq 4 with what is known so
+// N_i of Eq 17, at least LEAST and at most MOST. ROOM(t) is U_max minus Eq 4 with the counts so
 // far, LEAST included, so M_i(t) = ROOM(t) + S_i max(LEAST, P_i(t)).
 static uint64_t count_of_class(const struct tau_profile *profile, size_t class_index,
                                uint64_t least, uint64_t most, int64_t *room) {

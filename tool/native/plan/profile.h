@@ -6,7 +6,7 @@
 //   2. tau_profile_reduce keeps, for chosen sizes (the classes), the instants that can bind Eq 5
 //      [P1-13]. An instant is the vector (live count of each class, bytes of everything else) after
 //      an event. Because Eq 4 grows in every component, an instant that is nowhere above another
-//      one can never bind, so it is dropped. What is kept: local maxima (instants followed by a
+//      one can never bind, so it is dropped. It keeps local maxima (instants followed by a
 //      decrease) that none of the last REFERENCES kept ones dominates, minus kept ones that a later
 //      one dominates while it is still a reference. That is a superset of the maximal instants and
 //      a subset of all; nothing that binds is lost.

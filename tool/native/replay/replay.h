@@ -158,7 +158,7 @@ uint8_t *tau_replay_arena(struct tau_replay *replay, uint64_t size_bytes);
 
 // The systems. LIBRARY is a shared library whose functions are PREFIX_init …; KIND says which
 // header of the core declares them. CLASSES are COUNT pairs of size and count, for the kinds that
-// have a plan. BLOCK_ALIGNMENT is that of pools. NULL: *CAUSE (static text) says why.
+// have a plan. BLOCK_ALIGNMENT applies to pools. NULL: *CAUSE (static text) says why.
 enum tau_system_kind { TAU_SYSTEM_TLSF = 0, TAU_SYSTEM_BUDGET = 1, TAU_SYSTEM_POOLS = 2 };
 TAU_TRACE_EXPORT struct tau_replay_system *
 tau_system_core_open(const char *library, const char *prefix, uint32_t kind,

@@ -30,7 +30,7 @@ void tau_tlb_level_close(struct tau_tlb_level *level);
 
 // Whether SET has KEY; it is used now.
 bool tau_tlb_level_touch(struct tau_tlb_level *level, uint32_t set, uint64_t key);
-// Puts KEY, which SET does not have, into it. Returns what was evicted; its key is 0 if a way was
+// Puts KEY, which SET does not have, into it. Returns the evicted entry; its key is 0 if a way was
 // empty.
 struct tau_tlb_entry tau_tlb_level_fill(struct tau_tlb_level *level, uint32_t set, uint64_t key,
                                         uint32_t owner);

@@ -112,8 +112,8 @@ static void put_times(struct payload_writer *writer, const uint64_t *time_ns, ui
     put_stream(writer, TAU_TRACE_STREAM_TIME, values, count, wide_count);
 }
 
-// Each slot's distance to what predicts it: those of allocations to TAKES, of frees and reallocs to
-// GIVES. Returns how many allocations there are.
+// Stores each slot's distance to its prediction: for allocations in TAKES, for frees and reallocs
+// in GIVES. Returns the number of allocations.
 static uint32_t pack_slots(uint32_t *stack, const struct tau_trace_columns *columns, uint32_t count,
                            uint32_t *takes, uint32_t *gives) {
     const uint32_t *const takes_start = takes;

@@ -1,5 +1,5 @@
 // Opens a trace and reads it block by block. Every length in the file is compared with a limit and
-// with what is left of the file before anything is allocated or read for it, so that a hostile file
+// with the rest of the file before anything is allocated or read for it, so that a hostile file
 // costs at most one block's memory.
 #include "tool/native/trace/reader.h"
 

@@ -35,7 +35,7 @@ struct tau_trace_ledger {
     uint64_t live_low, live_high;  // 128 bits of live bytes: sizes near the largest must not wrap
     uint64_t last_ns;
     uint32_t last_thread;
-    uint8_t *thread_seen;  // one bit a thread
+    uint8_t *thread_seen;  // one bit per thread
     const char *bad_rule;
 };
 

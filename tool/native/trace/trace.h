@@ -129,7 +129,7 @@ TAU_TRACE_EXPORT int tau_trace_reader_descriptor(const struct tau_trace_reader *
 // Decodes block INDEX (0 … totals.blocks - 1) into COLUMNS and *count. A pointer in COLUMNS is NULL
 // if the column is not requested. The results are in range (op, flags, align_log2 < 64, a touch's
 // granules > 0, slot < slots_count_max or TAU_TRACE_SLOT_NONE where flagged, thread <
-// TAU_TRACE_THREADS_MAX, site <= sites); In every trace of our writer, an allocation's slot is free
+// TAU_TRACE_THREADS_MAX, site <= sites). In every trace of our writer, an allocation's slot is free
 // and a free's slot is live; tau_trace_checker checks this for other traces.
 TAU_TRACE_EXPORT enum tau_trace_status
 tau_trace_reader_block(struct tau_trace_reader *reader, uint64_t index,

@@ -2,8 +2,8 @@
 
 Every event of the application is compared by its absolute cycle: the start and end of each
 iteration, each of its slots, its kernel calls and exceptions. So are the TLB misses of each slot,
-for programs that mark nothing, and what it prints. On a difference the first event is named, and
-the resource that its slot shared [P2-1, P2-18].
+for programs that mark nothing, and its output. A difference names the first event, and the resource
+that its slot shared [P2-1, P2-18].
 """
 
 from bisect import bisect_left

@@ -94,7 +94,7 @@ def _load_cycles(system: System, application: Application, place: int) -> int:
 
 
 def least_start(system: System, done: Run, simulate: Callable[[System, int], Run]) -> int | None:
-    """A start cycle that a run has shown to work, if that of DONE is too small for a tile."""
+    """A start cycle that a run has shown to work, if DONE's is too early for a tile."""
     least, frames = None, 1
     while True:
         if found := EARLY_START.search(done.stopped or ""):  # at most once for each tile

@@ -384,7 +384,7 @@ def _fit(description: Description, system: System, place: int) -> TileUse:
 
 
 def hashes(made: Made, description: Description | None) -> dict[str, Any]:
-    """SHA-256 of everything that a run depends on; of executables what is loaded."""
+    """SHA-256 of everything that a run depends on; of executables, the loaded part."""
     return {
         "system_sha256": hashlib.sha256(description.text.encode()).hexdigest()
         if description

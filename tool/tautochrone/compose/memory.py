@@ -1,7 +1,7 @@
 """Whether every load of a system finds its pages: the kernel's allocator, command by command.
 
 The loader takes pages by the order of commands and of page lists, and nobody else takes any. So
-core/buddy itself, run here, gives what it will give on the tile.
+core/buddy itself, run here, gives the same frames as on the tile.
 """
 
 import ctypes

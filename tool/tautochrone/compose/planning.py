@@ -23,7 +23,7 @@ from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format
 
-# Entries besides those of its own segments: its system page and the base code. Queues come on top.
+# Entries for more than its own segments: its system page and the base code. Queues come on top.
 ENTRIES_BESIDES = 2
 NAME_CHARACTERS_MAX = 31
 ENTRIES_GOOD = 8  # few enough for one of the larger TLBs

@@ -22,7 +22,7 @@ TRAP_CYCLES = 10  # more than lie between waking up and the trap of the same int
 
 @dataclass
 class Slot:
-    """A user slot: its owner (application << 8 | task), when it began, and what it had.
+    """A user slot: its owner (application << 8 | task), when it began, and its counts.
 
     `awake_cycles`: from the end of the core's sleep to `owner_cycle`. `is_gated`: it slept behind
     the end of the slot before. Counts are complete when the next slot begins; the last slot's
@@ -87,7 +87,7 @@ class TileRun:
 
 @dataclass(frozen=True)
 class Run:
-    """A simulation: exit code, what was printed, and each tile."""
+    """A simulation: exit code, output, and each tile."""
 
     code: int
     console: str
@@ -158,7 +158,7 @@ def run(
     words += [] if dma_turns else ["--no-dma-turns"]
     done = simulate(simulator, words, cycles_max, tiles=tiles, label=label)
     if not done.summary:  # results may be empty: a kernel that was not ready records nothing
-        raise TauError("the simulator failed", "see what it said above", said=done.messages)
+        raise TauError("the simulator failed", "read its messages above", said=done.messages)
     return Run(done.code, done.console, done.messages, [read(each) for each in done.results])
 
 

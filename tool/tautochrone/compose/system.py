@@ -139,7 +139,7 @@ def communication_frames(system: System) -> dict[tuple[str, int, str], int]:
 
 
 def channels_of(system: System) -> list[Channel]:
-    """The DMA channels of all tiles, those of an application in the order of its FIFOs."""
+    """The DMA channels of all tiles; each application's are in the order of its FIFOs."""
     frames = communication_frames(system)
     used = [0] * len(system.slots)
     found = []

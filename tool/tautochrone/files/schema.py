@@ -153,8 +153,8 @@ def _short(value: Any) -> str:
 
 
 def table_of(value: Any, facts: Table) -> Table:
-    """The table of what has the schema's keys as attributes. None, and in an optional key also an
-    empty text, is left out."""
+    """The table of an object whose attributes are the schema's keys. Leaves out None, and empty
+    texts of optional keys."""
     table: Table = {}
     for key, fact in keys_of(facts).items():
         cell = getattr(value, key)

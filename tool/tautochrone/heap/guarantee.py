@@ -148,7 +148,7 @@ def make_guarantee(
         margin_source=source,
         layout=layout,
         sizes=sizes.sizes_of(readers, layout, is_as_recorded),
-        alignment_bytes=max(unit, alignment),
+        alignment_bytes=alignment,
         recorded_counts=tuple(row.recorded for row in rows),
         traces=tuple(map(plan_trace, readers)),
         sections={built.NAME: built.of(core_build, layout)},
@@ -277,7 +277,7 @@ def _others(recorded: bands.Sizes, peaks: Any) -> Others:
     log = int(math.log2(largest / least))
     any_order = live + live * log / 2 - (2**log - 1) * least
     half_fit = 2 * live * (1 + math.ceil(math.log2(largest / least)))
-    return Others(static_bytes, max(int(any_order), live), half_fit)
+    return Others(static_bytes, int(any_order), half_fit)
 
 
 def _peak_bytes(recorded: bands.Sizes) -> int:

@@ -134,7 +134,8 @@ class Matched:
         found = np.zeros(len(objects.number), bool)
         names = site_names(reader) if self.limits.limits else []
         asked = np.minimum(objects.asked_bytes, ASKED_BYTES_MAX).astype(np.int64)
-        rounded = -(-np.maximum(asked, 1) // self.granule_bytes) * self.granule_bytes
+        unit = self.granule_bytes
+        rounded = np.maximum(-(-asked // unit) * unit, unit)
         pairs = list(zip(self.limits.limits, self.keys, strict=True))
         for limit, keys in sorted(pairs, key=lambda pair: pair[0].site is None):
             if limit.size_bytes is not None:

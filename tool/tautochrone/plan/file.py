@@ -317,7 +317,7 @@ def _use_of(plan: Plan) -> str:
         return "A heap plan: give heap_bytes of memory and these pools to the budgeted allocator."
     if TLB in plan.sections:
         return "A plan of TLB sets: map these runs, and give each task's heap its window."
-    return "A plan of cold code: link the kernel with the fragment beside this file."
+    return "A plan of cold code: link the kernel with the fragment next to this file."
 
 
 def _version_lines(facts: dict[str, Any]) -> list[str]:

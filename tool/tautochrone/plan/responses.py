@@ -1,4 +1,4 @@
-"""The part of [bounds] about tasks on the tile: R of each, and what it is computed from.
+"""The part of [bounds] about tasks on the tile: each task's R and the terms of its formula.
 
 p comes from the unit's document, K from the longest paths of the linked kernel, R from the analysis
 (tlb/response.py). A plan without costs, or for another processor, has none of this.
@@ -20,7 +20,7 @@ Table = dict[str, Any]
 
 
 class TaskBound(NamedTuple):
-    """A row of bounds.responses; no response if there is no bound."""
+    """A row of bounds.responses; without a bound it has no response."""
 
     task: str
     period_cycles: int

@@ -25,8 +25,9 @@ def recorder_value(folder: Path, pid: int, rate: int, filters: int, flags: int) 
 
 
 def run_value(pid: int | str, file: tuple[int, int, int], folder: str) -> str:
-    """The value for the allocator of the process `pid`. `file` is what it shares with `tau run`:
-    its descriptor, its inode and the bytes of its report; `folder` has it by its descriptor, too.
+    """The value for the allocator of the process `pid`. `file` is the file shared with
+    `tau run`: its descriptor, its inode and the bytes of its report; `folder` has it by its
+    descriptor, too.
     """
     return _filled(" ".join(["run", str(pid), *map(str, file), folder]))
 

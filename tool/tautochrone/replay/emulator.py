@@ -136,7 +136,7 @@ class Program(NamedTuple):
 
     `place` says in which function an address lies. `functions` has malloc and free at least, of
     FUNCTIONS. They take no heap. `regions` are its memory: addresses of whole pages of 4,096 bytes,
-    and what they hold, which a run changes. `init` is the function that makes the heap, 0 if it has
+    and their contents, which a run changes. `init` is the function that makes the heap, 0 if it has
     none, and which of its arguments, from 0, is the heap's size. `global_pointer` is what its start
     gives gp, on RISC-V.
     `payload` are the ranges of functions that move and fill payload.

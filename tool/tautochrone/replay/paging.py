@@ -169,7 +169,7 @@ def paging_image(system: str, isa: str = "rv32", check_level: int = 0) -> Image:
 
 
 def _flags(system: str, check_level: int) -> list[str]:
-    """What the compiler is told of a system."""
+    """The compiler's options for a system."""
     heap = HEAPS[system]
     return [
         f"-DTAU_CHECK_LEVEL={check_level}",

@@ -167,7 +167,7 @@ class TileAccesses:
 class TileReplay:
     """The result of a replay on the tile; `failed_at_event` counts from 0, None: it completed.
 
-    `cycles` are those of the whole simulation, `start_cycles` those before the trace begins.
+    `cycles` count the whole simulation, `start_cycles` the part before the trace begins.
     `counters` are the tile's, by name.
     """
 

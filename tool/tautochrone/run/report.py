@@ -282,9 +282,14 @@ def _say_limits(report: Report, plan: Plan, name: str, threshold: int) -> None:
     if found["within_limits"] is None:
         output.warn(f"tau: {name}: its heap was overwritten, so it left no counts of its bands")
         return
+    lows = [1, *(item.size_bytes + 1 for item in report.classes)]
+    sizes = {
+        item: f"{low:,} … {item.size_bytes:,} bytes"
+        for low, item in zip(lows, report.classes)
+    }
     beyond = [
-        f"{output.count(item.exceeded, 'request')} of up to {item.size_bytes:,} bytes beyond the"
-        f" limit of {item.count:,}"
+        f"{output.count(item.exceeded, 'request')} of {sizes[item]} beyond the limit of"
+        f" {item.count:,}"
         for item in sorted(report.classes, key=lambda item: -(item.exceeded or 0))
         if item.exceeded
     ]
@@ -295,7 +300,7 @@ def _say_limits(report: Report, plan: Plan, name: str, threshold: int) -> None:
             " more aligned than its blocks"
         )
     near = [
-        f"{item.peak:,} of {item.count:,} objects of up to {item.size_bytes:,} bytes"
+        f"{item.peak:,} of {item.count:,} objects of {sizes[item]}"
         for item in sorted(report.classes, key=lambda item: (-item.percent, -item.size_bytes))
         if item.percent >= threshold and not item.exceeded
     ]

@@ -35,7 +35,7 @@ PINNED = {
 }
 PACKAGES = tuple(PINNED)
 PROGRAMS = {"perl": "perl", "make": "make", "g++": "g++"}
-# As one file a model compiles in half the time: no header is compiled, or read, again and again.
+# As one file, a model compiles in half the time, because each header is read only once.
 MAKE_FLAGS = "VM_PARALLEL_BUILDS=0"
 # -O3 takes twice as long to compile, and the simulators run no more than a tenth faster.
 LEVEL = "-O1"

@@ -45,7 +45,7 @@ _users = 0
 
 @dataclass(frozen=True)
 class Simulation:
-    """What a simulation left: exit code, what it printed, its summary, each tile's results."""
+    """A finished simulation: exit code, output, summary, each tile's results."""
 
     code: int
     console: str
@@ -211,7 +211,7 @@ def damaged(simulator: str | Path) -> str:
 
 
 def _text_of(file: IO[bytes]) -> str:
-    """The end of what was printed."""
+    """The end of the output."""
     size = file.seek(0, 2)
     file.seek(max(size - SAID_BYTES_MAX, 0))
     return file.read().decode(errors="backslashreplace")

@@ -89,8 +89,8 @@ def _broken_runs(partition: Partition, principal: Principal) -> Iterator[str]:
             yield f"two runs of {name} overlap at {min(pages & seen):#x}"
         seen |= pages
     ends = {run.start + run.size_bytes for run in principal.runs}
-    if beside := [run for run in principal.runs if run.start in ends]:
-        yield f"a run of {name}'s {beside[0].part} follows another one without a gap"
+    if adjacent := [run for run in principal.runs if run.start in ends]:
+        yield f"a run of {name}'s {adjacent[0].part} follows another one without a gap"
     if len(principal.runs_of(STACK)) > 1:
         yield f"{name}'s stack is in several runs"
 

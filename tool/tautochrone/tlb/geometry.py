@@ -67,7 +67,7 @@ class Geometry:
     structures: tuple[Structure, ...]
 
     def translating(self, page_bytes: int, role: str = DATA) -> tuple[Structure, ...]:
-        """The structures that translate a page of this size, those of directories included."""
+        """The structures that translate a page of this size, including directories."""
         return tuple(
             structure
             for structure in self.structures

@@ -42,7 +42,7 @@ class Principal:
     """A task or the kernel. `sets` and `taken` have an entry per array of the geometry.
 
     `taken` is how many entries the pages outside the heap have in one set at most. The heap's
-    window is the lowest part of the window, `heap_window_bytes` long; 0 if there is no heap.
+    window is the lowest part of the window, `heap_window_bytes` long (0: no heap).
     """
 
     name: str

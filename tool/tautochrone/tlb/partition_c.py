@@ -30,7 +30,7 @@ def words(prefix: str, kind: str, name: str, values: Sequence[int]) -> list[str]
 
 
 def geometry(prefix: str, value: Geometry) -> list[str]:
-    """`geometry`, with what it points to."""
+    """`geometry`, with the arrays that it points to."""
     lines = array(
         prefix,
         "struct tau_tlb_color_array",

@@ -103,7 +103,7 @@ def run(
 
 
 def _unknown_bound(tasks: TaskSet, partition: Partition, choice: Choice) -> str | None:
-    """Why the analysis does not know what it needs of any task, if it does not."""
+    """Why the analysis cannot bound any task; None if it can."""
     without = [task.name for task in tasks.tasks if task.cost_cycles is None]
     if choice.switch != SWITCHES[0]:
         return "the analysis does not cover a switch that forgets"

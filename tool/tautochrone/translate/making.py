@@ -149,7 +149,7 @@ def _check_recording(reader: TraceReader) -> None:
 def _check_programs(
     recording: Path, header: Mapping[str, Any], host: Program, target: Program
 ) -> list[str]:
-    """Refuse programs that do not fit the recording; return notes on what was not compared."""
+    """Refuse programs that do not fit the recording; return notes on skipped comparisons."""
     stated, notes = abi.of_header(header), []
     if stated and stated != host.abi:
         raise TauError(
@@ -221,7 +221,7 @@ def _check_width(sizes: list[Size], target: Program) -> None:
 
 
 def _own_modules(header: Mapping[str, Any], host_path: Path) -> Callable[[Site], bool]:
-    """Return what tells whether a call site is in the program, and not in a library."""
+    """Return a predicate: whether a call site is in the program, not in a library."""
     program, name = header.get("program"), host_path.name
     return lambda site: site[0] == program or Path(site[0]).name == name
 

@@ -47,7 +47,7 @@ class Calls:
 def calls_of(reader: TraceReader, is_own: Callable[[Site], bool]) -> Calls:
     """Return what a recording asks for. A size of 0 is left out, as it stays.
 
-    `is_own` tells whether a site is in the program.
+    `is_own` is true for sites in the program.
     """
     names = [("", 0), *reader.sites()]
     counts: Counter[tuple[int, int]] = Counter()

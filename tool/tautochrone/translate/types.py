@@ -328,7 +328,7 @@ class _Reader:
 
 
 def _anonymous(node: _Node) -> str:
-    """The name of what has none."""
+    """A name for a type or namespace without one."""
     if node.tag == "DW_TAG_namespace":
         return "(anonymous namespace)"
     return f"(anonymous at {node.place})" if node.place else "(anonymous)"

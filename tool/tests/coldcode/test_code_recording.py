@@ -193,7 +193,7 @@ def test_varints_of_every_length() -> None:
 
 
 def run(*words: object) -> tuple[int, str]:
-    """Run a command; return its status and what it printed."""
+    """Run a command; return its status and output."""
     done = tau(*words)
     return done.returncode, done.stdout + done.stderr
 

@@ -179,7 +179,7 @@ def test_the_report_asks_nobody(made: Made, tmp_path: Path) -> None:
     assert seen == {"drawn": len(PANELS), "failed": False, "requests": [], "errors": []}
 
 
-# ---- What is missing, and what is refused
+# ---- Missing and refused input
 
 
 def test_without_the_kernel_the_plan_is_shown_alone(made: Made, tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def test_a_configuration_is_text(tmp_path: Path) -> None:
 
 
 def printed(*left_out: str) -> list[str]:
-    """The lines of a first program, without those of some names."""
+    """The lines of a first program, without the lines of some names."""
     names = [name for name in qemu.NEEDED if name not in left_out]
     return [*(f"tau: {name} 1" for name in names), "tau: hash 5", "tau: end"]
 

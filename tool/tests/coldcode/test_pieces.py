@@ -22,7 +22,7 @@ NO_TOUCHES = np.empty(0, np.int64)
 
 
 def code_of(rows: list[tuple[int, int, str]], touches: np.ndarray = NO_TOUCHES) -> Code:
-    """Code of pieces: bytes, executions of the hottest block, and what is special about each."""
+    """Code of pieces: bytes, executions of the hottest block, and special properties."""
     sizes, most, kinds = zip(*rows, strict=True)
     starts = np.cumsum([0, *sizes])
     pieces = [

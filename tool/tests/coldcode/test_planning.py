@@ -1,4 +1,4 @@
-"""Plans that are asked for by RAM or by faults [CPLAN-15]: what is tried, and what is chosen."""
+"""Plans that are asked for by RAM or by faults [CPLAN-15]: the tried and the chosen ones."""
 
 from collections.abc import Iterator
 

@@ -23,7 +23,7 @@ SEED = 20261123
 
 @dataclass(frozen=True)
 class Program:
-    """Bodies of functions, in order; what the walk from `entry` is told; what it must say.
+    """Bodies of functions, in order; the input of the walk from `entry`; its expected result.
 
     `expected` is the functions that are reached, or a text of the refusal. Functions whose names
     begin with cold_ are cold.

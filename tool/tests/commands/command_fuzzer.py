@@ -196,7 +196,7 @@ def run(words: list[str]) -> Outcome:
 
 
 def finding(outcome: Outcome, is_data: bool = False) -> str | None:
-    """What is wrong with an outcome; None if nothing is. `is_data`: stdout is a file's text."""
+    """An outcome's defect, or None. `is_data`: stdout is a file's text."""
     said = outcome.stderr.decode("utf-8", "replace")
     for mark in FAULT_MARKS:
         if mark in said:
@@ -212,7 +212,7 @@ def finding(outcome: Outcome, is_data: bool = False) -> str | None:
 
 
 def ended(status: int) -> str | None:
-    """What is wrong with the end of a process, by its wait status; None if nothing is."""
+    """The defect in how a process ended, by its wait status, or None."""
     if not os.WIFSIGNALED(status):
         return None if status == 0 else f"ended with wait status {status}"
     name = signal.Signals(os.WTERMSIG(status)).name

@@ -105,7 +105,7 @@ def stdout_link(tmp_path: Path) -> Path:
 
 
 def names(folder: Path) -> list[str]:
-    """What is in a folder."""
+    """The contents of a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 

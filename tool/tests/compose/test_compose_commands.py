@@ -1,4 +1,4 @@
-"""`tau compose` from the command line: link, plan, build, run, check, and what they refuse."""
+"""`tau compose` from the command line: link, plan, build, run, check, and their refusals."""
 
 import json
 import os

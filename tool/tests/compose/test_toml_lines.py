@@ -1,4 +1,4 @@
-"""The lines that messages name: those of headers and keys, else of the nearest thing around."""
+"""The lines that messages name: of headers and keys, else of the nearest enclosing item."""
 
 import pytest
 

@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tautochrone.errors import TauError
 from tautochrone.heap.planners import bands
+from tautochrone.plan.file import CLASSES_MAX
 from tautochrone.trace.file import open_trace
 from testing.random_trace import FREE, REALLOC, Event, random_events, random_trace, write_events
 
@@ -62,6 +64,8 @@ def test_peaks(seed: int, unit: int, others: bool, tmp_path: Path) -> None:
     for key, alignment in zip(keys, sizes.alignments.tolist(), strict=True):
         rows = [key_of(event, unit) for event in events]
         assert alignment == max(own for size, own in rows if size == key)
+    assert sizes.changes["instant"].min() == 0
+    assert sizes.changes["instant"].max() == sizes.instants_count - 1
     expected = np.maximum(*(naive_peaks(each, keys, unit) for each in made))
     assert (bands.peaks_of(sizes) == expected).all()
 
@@ -132,6 +136,57 @@ def test_no_bands_are_below_the_bound(seed: int, is_aligned: bool) -> None:
     assert best.least_bytes <= least <= build.arena_bytes(best.bands, max(alignments))
 
 
+def test_a_step_keeps_one_border() -> None:
+    """Three sizes of one step of level 0 have no three bands there, but have them without a table.
+    """
+    keys = np.array([1000, 1008, 1016])
+    peaks = np.triu(np.full((3, 3), 100, np.uint32)) + np.triu(np.full((3, 3), 100, np.uint32), 1)
+    peaks[0, 2] = 300
+    sizes = bands.Sizes(keys, np.full(3, 8), np.empty(0), np.empty(0), 0)
+    build = bands.Build(check_level=0)
+    free, coarse = (bands._Search(sizes, peaks, build, level).solve(0) for level in (None, 0))
+    assert free == (100 * (1000 + 1008 + 1016) + 3 * build.band_bytes, [0, 1, 2])
+    assert coarse[1] in ([0, 1], [0, 2])
+
+
+def test_two_refused_choices_do_not_overflow() -> None:
+    """Two borders in a step, before a block that reaches the next size: refused, not the best."""
+    keys = np.array([528, 568, 600, 608, 624, 704, 728, 760])
+    alignments = np.array([16, 8, 8, 32, 16, 64, 8, 8])
+    peaks = np.triu(np.ones((8, 8), np.uint32))
+    sizes = bands.Sizes(keys, alignments, np.empty(0), np.empty(0), 0)
+    for level in bands.LEVELS:
+        arena_bytes, _ = bands._Search(sizes, peaks, bands.Build(), level).solve(0)
+        assert 760 < arena_bytes < bands.UNREACHED
+
+
+@pytest.mark.parametrize("word_bytes", [4, 8])
+@pytest.mark.parametrize("check_level", [0, 1])
+def test_the_bound_knows_what_a_band_takes(word_bytes: int, check_level: int) -> None:
+    """With doubling sizes, all that the bound leaves out is the table of owners and a rounding."""
+    build = bands.Build(word_bytes, check_level)
+    given: list[bands.Band] = []
+    for power in range(19):
+        given.append(bands.Band(build.granule_bytes << power, 1))
+        bits = int(build.bits_bytes(np.ones(len(given), np.int64)).sum())
+        own = sum(band.size_bytes for band in given) + len(given) * build.band_bytes + bits
+        least = build.least_bytes(own, given[-1].size_bytes)
+        assert least <= build.arena_bytes(given, 0) <= least + 40
+
+
+def test_sizes_have_a_limit(tmp_path: Path) -> None:
+    """SIZES_MAX sizes are planned, one more is refused."""
+    for more in (0, 1):
+        count = bands.SIZES_MAX + more
+        write_events(tmp_path / "a.tau", [(0, slot, 8 * slot + 8, 0) for slot in range(count)])
+        readers = [open_trace(tmp_path / "a.tau")]
+        if more:
+            with pytest.raises(TauError, match="4,097 different sizes"):
+                bands.sizes_of(readers, 8)
+        else:
+            assert len(bands.sizes_of(readers, 8).sizes_bytes) == count
+
+
 def test_more_sizes_than_bands(tmp_path: Path) -> None:
     """With 200 sizes, no more than 64 bands come out, and every size has one."""
     events = [(0, slot, 8 * slot + 8, 0) for slot in range(200)]
@@ -139,7 +194,7 @@ def test_more_sizes_than_bands(tmp_path: Path) -> None:
     write_events(tmp_path / "a.tau", events * 3)
     sizes = bands.sizes_of([open_trace(tmp_path / "a.tau")], 8)
     best = bands.best_bands(sizes, bands.peaks_of(sizes), bands.Build())
-    assert len(best.bands) <= bands.BANDS_MAX and best.bands[-1].size_bytes == 1600
+    assert len(best.bands) <= CLASSES_MAX and best.bands[-1].size_bytes == 1600
     assert sum(band.count for band in best.bands) == 200
     assert bands.Build().arena_bytes(best.bands, 0) >= best.least_bytes
 

@@ -1,4 +1,4 @@
-"""`tau plan` as a user calls it: what it prints, writes and returns."""
+"""`tau plan` as a user calls it: its output, its files and its exit status."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ PAIRS = [(7, 17), (22, 25), (28, 4)]
 def test_every_recording_completes_in_what_is_printed(
     tmp_path: Path, first: int, second: int, margin: str
 ) -> None:
-    """What is printed is what is written, and each recording is replayed in it."""
+    """The output matches the file, and each recording is replayed in the plan."""
     paths = [
         write_events(
             tmp_path / f"{seed}.tau", come_and_go(seed, [2048, 1024, 56, 24], 4 + seed % 4, 300)

@@ -1,4 +1,4 @@
-"""`tau replay` and `tau report` of systems on pages: what they print, and what they refuse."""
+"""`tau replay` and `tau report` of systems on pages: their output and their refusals."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def report() -> str:
 
 
 def load(folder: Path, text: str) -> dict[str, object]:
-    """Load `text` as a page; return what it drew, said and asked for."""
+    """Load `text` as a page; return its drawings, messages and requests."""
     program = picture.browser()
     assert program, "make check installs chromium"
     (folder / "page.html").write_text(text)

@@ -1,4 +1,4 @@
-"""The bounds in cycles: what each instruction is charged is what it takes on the tile, exactly.
+"""The bounds in cycles: the charge for each instruction is exactly its time on the tile.
 
 Random functions have one path each: what a branch does is known, and its other side ends at once.
 So their longest path must be the measured number of cycles, not only above it.

@@ -83,7 +83,7 @@ def test_agrees_with_the_software_and_repeats(trace: Path, name: str, software: 
 
 @pytest.mark.parametrize("name, software", QUICK_PAIRS)
 def test_borders_of_pages(tmp_path: Path, name: str, software: str) -> None:
-    """Granules that reach into another page, and moves that copy what is mapped only."""
+    """Granules that reach into another page, and moves that copy mapped pages only."""
     events: list[Event] = []
     for slot in range(0, 8, 2):
         events += [(MALLOC, slot, 8 + 8 * (slot // 2 % 3), 0), (MALLOC, slot + 1, 20000, 0)]
@@ -114,7 +114,7 @@ def rows_of(folder: Path, events: Sequence[Event]) -> tuple[list[list[int]], lis
 
 
 def test_commands(tmp_path: Path) -> None:
-    """Touches end with their object, sizes are those of the slot's object at the time."""
+    """Touches end with their object; a size belongs to the slot's object at the time."""
     rows, kept = rows_of(
         tmp_path,
         [

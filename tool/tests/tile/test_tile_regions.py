@@ -1,6 +1,6 @@
 """Replays on the RTMMU with a TLB of regions: nothing but cycles differs from the RTMMU alone.
 
-The core tells the unit what is unmapped (TAU_PORT_FORGET_REGION); a core that does not is noticed.
+The core reports unmapped regions to the unit (TAU_PORT_FORGET_REGION); a core that does not fails.
 """
 
 from pathlib import Path

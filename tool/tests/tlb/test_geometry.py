@@ -140,7 +140,7 @@ def test_there_are_ten() -> None:
 
 @pytest.mark.parametrize("name", [name for name in known_names() if name.startswith("tile")])
 def test_the_tiles_geometries_are_its_models(name: str) -> None:
-    """The index of each array is that of model/tlb.py, over pages of 18 bits."""
+    """Each array has the same index as in model/tlb.py, over pages of 18 bits."""
     geometry = known_geometry(name)
     for structure in geometry.structures:
         array = geometry.arrays[structure.array]

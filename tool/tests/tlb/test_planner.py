@@ -1,4 +1,4 @@
-"""The planner: what it finds against the golden model, and each reason for which a task has no
+"""The planner: its plans against the golden model, and each reason for which a task has no
 place."""
 
 import random
@@ -174,7 +174,7 @@ def test_random_geometries(tmp_path: Path) -> None:
 
 
 def test_a_large_heap(tmp_path: Path) -> None:
-    """256 MiB beside another task, which takes the planner seconds."""
+    """256 MiB and another task, which takes the planner seconds."""
     window = "[window]\nstart = 0x100000000\nsize_bytes = 0x100000000\nword_bytes = 8\n"
     tables = [task("a", f"heap_bytes = {1 << 28}", 'mode = "isolated"'), task("b")]
     found = planned(tmp_path, "zen4", window, *tables)
@@ -524,7 +524,7 @@ def test_the_largest_object_can_be_had(word_bytes: int) -> None:
         assert served == [True, False]
 
 
-# ---- what only looks finds what is wrong --------------------------------------------------------
+# ---- the checker finds wrong plans --------------------------------------------------------------
 
 
 def broken(partition: Partition, number: int = 0, **changed: object) -> str:

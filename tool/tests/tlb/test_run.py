@@ -300,7 +300,7 @@ def test_a_plan_for_other_tlbs(planned: Path, words: list[str], next_step: str) 
     assert f"next: {next_step}" in done.stderr
 
 
-CHANGED = [  # tasks.toml after the plan was made, and what is said
+CHANGED = [  # tasks.toml after the plan was made, and the message
     (ON_TILE + task(1), "it also has t2"),
     (ON_TILE + task(1) + task(2) + task(3), "it has no t3"),
     (ON_TILE + task(1) + task(3), "it has no t3"),
@@ -338,7 +338,7 @@ def test_a_plan_for_other_tasks(tmp_path: Path, planned: Path, text: str, messag
     assert "next: make the plan again with `tau tlb plan`" in done.stderr
 
 
-EDITED = [  # what is replaced in the plan, by what, and what is said
+EDITED = [  # old text in the plan, new text, and the message
     ("safe_ways = 4", "safe_ways = 3", "geometry_sha256 is not that of its arrays"),
     ('array = "data", owned = "1"', 'array = "data", owned = "0"', "set 0 of data belongs to t1"),
     ('mode = "no-miss"', 'mode = "isolated"', "t1 is isolated, not no-miss"),

@@ -179,7 +179,7 @@ def test_a_job_that_does_not_end_is_refused(
 
 
 def test_a_job_that_is_released_near_the_end_is_no_finding(tmp_path: Path) -> None:
-    """It is counted, with what it has taken. One whose release is the end itself is not."""
+    """It is counted, with its time so far. One released at the very end is not."""
     table = task(tmp_path, "one", more="cost_cycles = 20_000", job=LOOP.format(turns=1000))
     found = ran(tmp_path, table, run_cycles=52_000)
     (row,) = found["unfinished"]

@@ -99,7 +99,7 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def test_a_good_file_is_read(tmp_path: Path) -> None:
-    """Each key has its place; what is absent has its default."""
+    """Each key has its place; an absent one has its default."""
     found = read_tasks(written(tmp_path, GOOD))
     control, logger = found.tasks
     assert (found.window.start, found.window.end) == (0x80000000, 0x90000000)

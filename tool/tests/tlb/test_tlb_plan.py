@@ -93,7 +93,7 @@ def test_a_geometry_of_the_user(tasks: Path) -> None:
     assert tau("check", plan).returncode == 0
 
 
-# ---- what is refused ----------------------------------------------------------------------------
+# ---- refusals -----------------------------------------------------------------------------------
 
 
 def test_a_task_that_does_not_fit_leaves_nothing(tasks: Path) -> None:

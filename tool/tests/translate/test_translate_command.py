@@ -146,7 +146,7 @@ def test_unknown_sizes_are_listed_with_their_options(case: Case) -> None:
 
 
 def test_stated_sizes(case: Case) -> None:
-    """--size and --keep go before types; --keep-others takes what is left without a type."""
+    """--size and --keep go before types; --keep-others takes the sites left without a type."""
     case.write([NODE, OTHER, 17, CONN, 168])
     result = case.run("--size", "100=50,168=84", "--keep", f"{CONN},17", "--json")
     assert result.exception is None and result.return_value == 0

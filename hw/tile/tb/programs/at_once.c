@@ -1,7 +1,7 @@
 // What translation costs a loop: the same code and data in the banks, then in the window. Prints
 // the cycles of both, once nothing misses any more, with both words in one page and in two pages by
-// turns. Then the same of a loop that reads one page and writes another. The window's pages are
-// those of window.h.
+// turns. Then the same of a loop that reads one page and writes another. window.h defines
+// the window's pages.
 #include "targets/tile/window.h"
 
 enum { ROUNDS = 100, CODE_PAGE = 1, DATA_PAGE = 2, PAGE = 4096, NEAR = 64 };

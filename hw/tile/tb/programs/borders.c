@@ -1,6 +1,6 @@
-// Every side of the window and of the memories behind it: what is outside traps with the address
-// of the half that is outside, changes no register, and what is inside of the same access works.
-// In each case the causes of both halves may differ; the register says that of the address.
+// Every side of the window and of the memories behind it: an access outside traps with the address
+// of the half that is outside and changes no register; the half that is inside works.
+// The causes of the two halves may differ; the register has the cause of the address's half.
 // Works for every size of window and frames. Prints `ok`, accesses checked, and the cycle.
 #include "targets/tile/window.h"
 
@@ -70,7 +70,7 @@ static void outside(uint32_t address, uint32_t at) {
     refused(address, at, TAU_TILE_CAUSE_OUTSIDE);
 }
 
-// A call of what is at `address` faults at `at`.
+// A call of `address` faults at `at`.
 static void no_code_for(uint32_t address, uint32_t at, uint32_t reason) {
     expect(access_call(address, 0x1000) == 0x1000, "an instruction has run", address);
     expect_trap(FETCH_FAULT, address, at, address, reason);

@@ -1,5 +1,5 @@
-// A dlsym that allocates, as some do: the recorder looks for the real functions through it. What it
-// allocated then is used, moved and freed long after.
+// A dlsym that allocates, as some do: the recorder looks for the real functions through it. Its
+// objects are used, moved and freed long after.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Allocates before and after it confines itself with seccomp: "strict", or "filter" with what it
-// needs itself and death for all else; N rounds afterwards. "child" does so in a forked child.
+// Allocates before it confines itself with seccomp, and N rounds afterwards. "strict" uses strict
+// mode; "filter" kills on any call that it does not need itself; "child" does so in a forked child.
 // "refused" and "refused-syscall" ask for a filter that the kernel refuses; both the program and a
 // child that it forks then go on.
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
-// A timer's handler forks 200 times while the program allocates and goes back into what it
-// interrupted, in the child too. Says how many children a signal killed: 42 = none.
+// A timer's handler forks 200 times while the program allocates. Parent and child both return to
+// the interrupted code. Says how many children a signal killed: 42 = none.
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/time.h>

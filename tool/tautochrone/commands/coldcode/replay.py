@@ -57,9 +57,9 @@ def command(
     tau coldcode replay boot.taucode --plan plan.toml
     tau coldcode replay other.taucode --plan plan.toml --frames 8 --frames 16 --policy nru --json
 
-    Each plan is replayed with each policy and number of frames. RECORDING may be another one than
-    the plan was made from, but of the same kernel. The core's own code cache decides what is loaded
-    and what leaves.
+    Each plan is replayed with each policy and number of frames. RECORDING need not be
+    one that the plan was made from, but must be of the same kernel. The core's own code cache
+    chooses the pages to load and to evict.
     """
     from tautochrone.coldcode.link_map import read_link_map
     from tautochrone.coldcode.linux.build_cache import file_hash

@@ -18,7 +18,7 @@ def command() -> None:
 
     Each application is linked apart. A file system.toml gives it slots, memory and queues. It runs
     on the simulated tile: an Ibex processor with the composable MMU. `check` runs the system alone
-    and beside random neighbors, and compares absolute cycles. docs/tutorials/composable-system.md
+    and with random neighbors, and compares absolute cycles. docs/tutorials/composable-system.md
     goes through an example; docs/spec/system.md defines the file.
     """
 

@@ -42,7 +42,7 @@ def command(system: Path, out: Path | None, force: bool, as_json: bool) -> int:
 
 
 def _publish(folder: Path, out: Path, force: bool, inputs: list[Path]) -> None:
-    """Move what was made to OUT: all of it, or nothing if a file exists and may not be replaced.
+    """Move the built files to OUT: all of them, or none if a file exists and may not be replaced.
 
     None of INPUTS is replaced, whatever FORCE says.
     Applications keep a folder of their own, so none has the name of the kernel or the base code.

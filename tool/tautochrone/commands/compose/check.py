@@ -1,4 +1,4 @@
-"""`tau compose check`: a system alone and beside random neighbors, cycle by cycle."""
+"""`tau compose check`: a system alone and with random neighbors, cycle by cycle."""
 
 from pathlib import Path
 
@@ -62,13 +62,13 @@ def command(
     major_frames: int,
     as_json: bool,
 ) -> int:
-    """Run SYSTEM alone, then beside random neighbors, and compare every event's absolute cycle.
+    """Run SYSTEM alone, then with random neighbors, and compare every event's absolute cycle.
 
     \b
     tau compose check system.toml --neighbors 30
     tau compose check --leak tlb
 
-    Without SYSTEM it takes an example: a JPEG decoder on two tiles. For the leaks dma and page-mix
+    Without SYSTEM, an example is used: a JPEG decoder on two tiles. For the leaks dma and page-mix
     the example has DMA or fragmented memory.
 
     The neighbors run in idle slots. They divide, miss in the TLB, store across pages, call the

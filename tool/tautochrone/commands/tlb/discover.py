@@ -38,14 +38,14 @@ NEXT_STEP = "run it again when the machine is quieter, or with another --cpu"
     type=FiniteRange(0.1, 600),
     default=5.0,
     show_default=True,
-    help="This machine: CPU time after which what is left stays unknown.",
+    help="This machine: CPU-time limit; values not found by then are unknown.",
 )
 @click.option(
     "--walks",
     type=click.IntRange(1, 10_000_000),
     default=100_000,
     show_default=True,
-    help="Simulated processor: walks after which what is left stays unknown.",
+    help="Simulated processor: limit of walks; values not found by then are unknown.",
 )
 @click.option(
     "--seed",
@@ -82,8 +82,8 @@ def command(
     tau tlb discover --on skylake --policy random
 
     It walks over lists of pages and compares times, in a process of its own that is pinned to a
-    CPU. It needs 64 MiB, no rights, and no counters. What it cannot tell is unknown, with the
-    cause. docs/spec/discover.md says how each value is found and checked.
+    CPU. It needs 64 MiB, no rights, and no counters. A value that it cannot find is reported as
+    unknown, with the cause. docs/spec/discover.md says how each value is found and checked.
 
     Exit status 1 means that the geometry could not be verified. Then no file is written.
     """

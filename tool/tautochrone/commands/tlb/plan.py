@@ -104,8 +104,9 @@ def command(
     of its own. Sets are given in shares: sets of all arrays that the same pages need. In mode
     no-miss no set has more live entries than its safe ways. In mode isolated a task may evict its
     own entries; it gets free shares if that helps. The result says for each task its window, its
-    heap, the largest object of it, and its sets. It has the price of the colors, and what they buy,
-    beside the same tasks without. The plan and --json also have the runs of pages.
+    heap, the largest object of it, and its sets. It compares the colors'
+    price and benefit with the same tasks without colors. The plan and --json also have the runs of
+    pages.
 
     On a shape of the tile, and if TASKS has cost_cycles, the plan also bounds each task's response.
 

@@ -18,15 +18,14 @@ from tautochrone import native
 from tautochrone.errors import TauError
 from tautochrone.heap.limits import Matched
 from tautochrone.heap.objects import objects_of
-from tautochrone.plan.file import BANDS_ALIGNMENT_MAX
+from tautochrone.plan.file import BANDS_ALIGNMENT_MAX, CLASSES_MAX
 from tautochrone.trace.file import TraceReader
 
 SIZES_MAX = 4096
-BANDS_MAX = 64  # TAU_BUDGET_CLASSES_MAX
 LEVELS = range(9)  # of the table of sizes: up to POOLS_SIZE_LEVEL_MAX
 SIZE_BYTES_MAX = 1 << 30  # BUDGET_SIZE_MAX_BYTES
 COUNT_MAX = (1 << 32) - 1
-UNREACHED = 1 << 62
+UNREACHED = 1 << 61  # twice this, and a table, is an int64
 BAND_BYTES_MAX = 1 << 48  # more than any memory, and the sum of SIZES_MAX bands is not UNREACHED
 
 
@@ -213,7 +212,7 @@ def best_bands(sizes: Sizes, peaks: np.ndarray, build: Build) -> Best:
     found = []
     for level in LEVELS:
         search = _Search(sizes, peaks, build, level)
-        solved = search.within(BANDS_MAX)
+        solved = search.within(CLASSES_MAX)
         if solved is not None:
             bands = search.bands(solved[1])
             # An arena of 0 is none: gaps for alignments can make the core refuse bands.

@@ -34,7 +34,7 @@ class Process(System):
     follows: ClassVar[frozenset[str]] = frozenset({"skip_misuse", "layout"})
 
     def accept(self, options: Options, trace: Path) -> None:
-        """Raise TauError (usage) for a heap size: these allocators take what they need."""
+        """Raise TauError (usage) for a heap size: these allocators take memory on demand."""
         if options.heap_bytes is not None:
             raise TauError(
                 f"{self.name} does not support --heap: it takes memory on demand",

@@ -267,7 +267,7 @@ def show(document: dict[str, Any]) -> None:
     costs = (f"{name} {_text(cost['value'])}" for name, cost in document["costs"].items())
     print(f"costs in ticks: {', '.join(costs)}")
     passed = sum(each["is_passed"] for each in document["checks"])
-    left_out = "" if document["is_verified"] else "; what is unknown could not be checked"
+    left_out = "" if document["is_verified"] else "; unknown values could not be checked"
     print(f"checks passed: {passed} of {len(document['checks'])}{left_out}")
     print(
         f"{document['calls']:,} walks, {document['cpu_seconds']:.2f} CPU seconds,"

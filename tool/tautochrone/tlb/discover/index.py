@@ -40,7 +40,7 @@ class Groups:
 def groups_of(meter: Meter, block: Block, front_pages: int, seed: int) -> Groups:
     """Groups behind a level in front that `front_pages` overflow (0: there is none).
 
-    The scale is that of two vectors which the block knows: one in its kernel, one not. Raises
+    Two vectors that the block knows give the scale: one in its kernel, one not. Raises
     Unknown if they cannot be told apart.
     """
     size = 2 << len(block.fitting)
@@ -63,7 +63,7 @@ def _apart(groups: Groups) -> Pages:
 
 @dataclass(frozen=True)
 class Index:
-    """Rows are masks of page numbers; `kernel` is what they are orthogonal to, reduced.
+    """Rows are masks of page numbers; `kernel` is their orthogonal space, reduced.
 
     The lowest bit of a row is in no other row.
     """

@@ -106,7 +106,7 @@ def conflicts(meter: Meter, pages: Pages | Callable[[], Pages], scale: Scale) ->
 
 
 def middle_mean(values: Sequence[float] | Ticks) -> float:
-    """The mean of the middle half: finer than the clock's step, and blind to what is rare."""
+    """The mean of the middle half: finer than the clock's step, and free of outliers."""
     ordered = np.sort(np.asarray(values, np.float64))
     cut = ordered.size // 4
     return float(ordered[cut : ordered.size - cut].mean())

@@ -1,6 +1,6 @@
 """The procedure of `tau tlb discover`: one for every processor. docs/spec/discover.md.
 
-It stops where it cannot tell, says why, and keeps what it has found before.
+It stops at the first value that it cannot find, says why, and keeps earlier findings.
 """
 
 import time
@@ -22,7 +22,7 @@ PAUSE_SECONDS = 0.05
 
 @dataclass
 class Array:
-    """A level as found. `unknown`: why there is no index, if there is none."""
+    """A level as found. `unknown`: why the index is missing, if it is."""
 
     size: LevelSize
     level: Level | None = None
@@ -38,7 +38,7 @@ class Array:
 
 @dataclass
 class Found:
-    """A processor as found. `unknown`: why there are no levels, if there are none."""
+    """A processor as found. `unknown`: why the levels are missing, if they are."""
 
     curve: Curve | None = None
     arrays: list[Array] = field(default_factory=list)

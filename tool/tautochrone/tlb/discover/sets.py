@@ -3,7 +3,7 @@
 docs/spec/discover.md, [DISC-8] ... [DISC-10]. A block of 2^m pages in a row is the first that does
 not fit a level. Take half of its pages, a hyperplane. They do not fit either if and only if the
 hyperplane has all of the block's kernel. So masks that the kernel is orthogonal to are found one by
-one, and what they leave is the kernel.
+one; the vectors orthogonal to all of them are the kernel.
 """
 
 import itertools

@@ -83,7 +83,7 @@ LOW = 0.25  # the quantile of trials that counts: what disturbs a trial only eve
 
 @dataclass(frozen=True)
 class Level:
-    """What is known of a level. `front_pages` overflow the one in front of it (0: there is none).
+    """A level as known so far. `front_pages` overflow the level in front of it (0: none).
 
     `live` pages of a set are victims: they fit for sure.
     """
@@ -150,7 +150,7 @@ OTHERS_MULTIPLE = 2  # of the ways: pages that a set is filled with
 ALREADY_IN = (0.0, 0.5)  # which part of the live pages is among them
 SETTLING = 6  # passes over the live pages, after which they are settled
 UNSAFE = 0.03  # misses of a second pass, per set
-SHARED_PART = 2 / 3  # of the ways: with an operating system beside it, no more is said to be safe
+SHARED_PART = 2 / 3  # of the ways: under an operating system, no more are reported as safe
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def price(colored: Partition, uncolored: Partition) -> dict[str, dict[str, int]]
 
 
 def told(found: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """For people: the price, and the promise beside it."""
+    """The price and the promise, as lines of text."""
     ours, theirs = found["colored"], found["uncolored"]
     windows, tables = (
         f"{ours[key]:,} bytes, not {theirs[key]:,}"
@@ -104,7 +104,7 @@ class Misfit:
 
 @dataclass(frozen=True)
 class Planned:
-    """The partition of those that fit, in the file's order, those that do not, and what is left."""
+    """The partition of the tasks that fit, in the file's order; the misfits; the free shares."""
 
     partition: Partition
     misfits: tuple[Misfit, ...]
@@ -114,7 +114,7 @@ class Planned:
     uncolored: Partition | None = None  # the same tasks without sets, if it was asked for
 
     def left(self) -> str:
-        """What is left, for people."""
+        """The free shares, as text."""
         sets = " and ".join(
             f"{count(number, 'set')} of {array}" for array, number in self.sets_per_share
         )
@@ -146,7 +146,7 @@ class _Plan:
     def __post_init__(self) -> None:
         self.used = np.zeros(self.pages.count, dtype=bool)
         if self.tasks.window.start in (0, tile_format.ADDRESS_WINDOW):
-            self.used[0] = True  # NULL is no object, and the tile has no page 0
+            self.used[0] = True  # reserved: NULL is not an object, and the tile has no page 0
         self.owners = [None] * self.shares.count
 
 

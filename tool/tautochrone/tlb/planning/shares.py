@@ -156,7 +156,7 @@ def _divisions(pages: PageRange, used: Sequence[int], count: int) -> Iterator[Sh
 
 
 def _starts(structure: Structure, bits: int) -> list[list[Functional]]:
-    """The ways to take `bits` bits in a row out of a set's number, lowest first."""
+    """All runs of `bits` consecutive bits of a set's number, lowest first."""
     return [
         [Functional(1 << start + bit, 0) for bit in range(bits)]
         for start in range(len(structure.rows) - bits + 1)

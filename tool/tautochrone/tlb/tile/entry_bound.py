@@ -74,7 +74,7 @@ def _entry_cycles(program: Path, _text: bytes) -> EntryCycles:
 
 
 def _to_the_reading(code: Code) -> int:
-    """From a task's call to that of the function that the clock's value is an argument of."""
+    """From a task's call to the call of the function that gets the clock's value."""
     paths = EntryPaths(code)
     start = code.symbols[HANDLER]
     end = min(address for address in code.names if address > start)

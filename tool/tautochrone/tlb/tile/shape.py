@@ -131,7 +131,7 @@ def geometry_or_shape(text: str, policy: str | None) -> Geometry:
 
 
 def shape_of(geometry: Geometry, latency: int) -> Shape | None:
-    """The shape with LRU whose sets are those of a geometry; None if the unit has none."""
+    """The LRU shape with the sets of a geometry; None if the unit has none."""
     text = "+".join(f"{each.sets}x{each.ways}" for each in geometry.arrays[1:])
     try:
         shapes = [parsed(text + index, latency=latency) for index in ("", HASHED)]

@@ -7,7 +7,7 @@
 #include "core/page_heap.h"
 
 #define UNMAPPED 1    // writes a header to a page that is not mapped
-#define LOSES 2       // free gives every page of the heap back
+#define LOSES 2       // free returns every page of the heap
 #define MISCOUNTS 3   // forgets to count a page
 #define REFUSES 4     // the pages of objects cannot be mapped
 #define MISALIGNS 5   // objects start at odd addresses

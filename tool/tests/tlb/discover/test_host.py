@@ -27,7 +27,7 @@ from tautochrone.tlb.geometry import read_geometry
 from testing import command
 
 ROOT = Path(__file__).resolve().parents[4]
-CPU_LIMIT_S = 10.0  # that of five, and what the last walk takes on a slow machine
+CPU_LIMIT_S = 10.0  # the limit of five, and the last walk on a slow machine
 BASE = 1 << 44  # not where the host's pages are
 STRICT = ["-g", "-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-UNDEBUG"]
 TASKS = """\

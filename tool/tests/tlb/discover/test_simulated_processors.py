@@ -1,4 +1,4 @@
-"""`tau tlb discover` on simulated processors: what it finds is what they have, or unknown.
+"""`tau tlb discover` on simulated processors: each value that it finds is right, or unknown.
 
 Method: the ten known geometries with three policies, random geometries against the naive model,
 clocks that are worse, and policies that no manual names. A simulated clock has a step, and
@@ -364,7 +364,7 @@ def test_a_limit_of_walks_keeps_what_was_found(capsys: pytest.CaptureFixture[str
     assert any("the limit of 1,000 walks" in cause for cause in causes)
     assert verdict(geometry, found) != "wrong"
     show(document_of_simulated(geometry, "lru", found))
-    assert "what is unknown could not be checked" in capsys.readouterr().out
+    assert "unknown values could not be checked" in capsys.readouterr().out
 
 
 def test_a_simulated_processor_is_found_alike_on_any_machine(

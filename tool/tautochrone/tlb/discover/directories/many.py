@@ -20,7 +20,7 @@ SCANNED_PARTS = 2  # so that each set is outside of one of them
 SCANS, TRIALS, SURE_TRIALS = 2, 2, 7
 CANDIDATES, COMPARED, REPEATS = 4, 4, 3
 SEEN = 0.5  # of what attackers in the victims' own set cost: what others must leave of it
-SUFFERS = 0.25  # of that: what is no longer an accident of the clock
+SUFFERS = 0.25  # of that: more is not an accident of the clock
 
 
 def most_suffering(meter: Meter, level: Level, directory_bits: int) -> float:

@@ -189,7 +189,7 @@ def _struck_set(search: Search, kernel: list[int]) -> int | None:
 
 
 def _excess(search: Search, number: int) -> float:
-    """What a set suffers beyond others that are timed beside it, at the least."""
+    """A set's time above the slowest other set's: the least difference of some rounds."""
     differences = []
     for _ in range(REPEATS):
         others = search.others([number])

@@ -45,7 +45,7 @@ class Host:
         self._dice = np.random.default_rng(seed)
         self._mapped: set[int] = set()
         self._counter = self._library.tau_walker_counter_open(*WALKS)
-        # The event is that of the last level; a level in front has none of its own.
+        # The event belongs to the last level; a level in front has none of its own.
         self.counted_levels: tuple[int, ...] = (LAST_LEVEL,) if self._counter >= 0 else ()
         notes = ["bits of page numbers above 32 are not tested"]
         if is_virtual_machine():
