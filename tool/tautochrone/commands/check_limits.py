@@ -65,8 +65,12 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
             print(ADDRESSES)
         print(unseen.told(unseen.LIMITS))
         if over := [trace for trace, rows in found.items() if rows]:
-            print(f"next: {again(plan_path, plan, over)}")
-            print("      or state a higher limit in a file: --limits FILE (`tau plan --help`)")
+            command = again(plan_path, plan, over)
+            print(f"next: {command}")
+            if " --limits " in command:
+                print("      after raising what its file of limits states of these objects")
+            else:
+                print("      or state a higher limit in a file: --limits FILE (`tau plan --help`)")
 
     output.emit(as_json, "check", result, human)
     for trace, reader in opened.items():

@@ -229,8 +229,7 @@ def _next_steps(
     names = {each.run.trace for each in done if each.refusals}
     if refused := [path for path in traces if path.name in names]:
         if plan.system == "pools":
-            named = " ".join(map(str, refused))
-            yield f"tau check {plan_path} {named} says which limits are exceeded; then"
+            yield f"tau check {plan_path} {' '.join(map(str, refused))}"
         yield again(plan_path, plan, refused)
     if any(each.over for each in done):
         stated = plan.sections.get(bounds.NAME)

@@ -88,6 +88,20 @@ def test_a_recording_beyond_a_limit_leads_to_its_limits(folder: Path) -> None:
     assert next_of(said)[:3] == ["plan", "runs/a.tau", "runs/c.tau"]
 
 
+def test_a_stated_limit_is_raised_in_its_file(folder: Path) -> None:
+    """A plan made again with the same limits would have the same ones."""
+    limits = folder / "runs" / "l.toml"
+    text = 'format = "tautochrone limits"\nversion = 1\n[[limit]]\nsize_bytes = 24\ncount = 11\n'
+    limits.write_text(text)
+    tau(*PLAN, "--limits", limits, "-o", "runs/p.toml", cwd=folder, expect=0)
+    said = tau("check", "runs/p.toml", "runs", cwd=folder, expect=3).stdout
+    assert next_of(said)[-5:-1] == ["--limits", "runs/l.toml", "-o", "runs/p.toml"]
+    assert "after raising what its file of limits states" in said
+    limits.write_text(text.replace("11", "13"))
+    tau(*next_of(said), cwd=folder, expect=0)
+    tau("check", "runs/p.toml", "runs", cwd=folder, expect=0)
+
+
 def test_pools_need_a_guaranteed_plan(folder: Path) -> None:
     refused = tau("replay", "runs/a.tau", "--on", "pools", cwd=folder, expect=2)
     assert "pools needs a plan made with --guarantee" in refused.stderr
