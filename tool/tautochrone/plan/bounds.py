@@ -33,6 +33,7 @@ POOLS = "pools"
 RUN = "run"  # `tau run`'s malloc and free, on the processor of this machine
 RUN_POOLS = "run:pools"  # the same within the limits of a plan of bands
 RUNS = (RUN, RUN_POOLS)
+WITHIN_LIMITS = "bounds hold for calls within the limits; a call beyond a limit takes longer"
 RUN_BUILD = "O3-check1"  # linux/runtime/CMakeLists.txt
 HOST, X86_64 = "host", "x86-64"
 Pair = tuple[str, str]
@@ -156,7 +157,8 @@ def document(value: Bounds) -> dict[str, Any]:
 def told(value: Bounds) -> list[str]:
     """As Section. `tau replay` prints the other bounds of calls next to the measured costs."""
     tasks = responses.told(value.tasks) if value.tasks else []
-    return [*_told_of_run(of_run(value)), *tasks]
+    of_runs = _told_of_run(of_run(value))
+    return [*of_runs, *(_conditions(value) if of_runs else ()), *tasks]
 
 
 def of_run(value: Bounds | None) -> dict[str, int]:
@@ -180,8 +182,8 @@ def _told_of_run(bounds: Mapping[str, int]) -> list[str]:
 def header(value: Bounds) -> list[str]:
     """As Section."""
     return [
-        "// Bounds of each call, without payload, for the core with this SHA-256:",
         *(f"// {line}" for line in _conditions(value)),
+        "// Bounds of each call, without payload, for the core with this SHA-256:",
         f'#define TAU_PLAN_CORE_SHA256 "{value.core_sha256}"',
         *(f"#define {_macro(row)} {row.bound}u" for row in value.operations),
         *(responses.header(value.tasks) if value.tasks else ()),
@@ -190,9 +192,8 @@ def header(value: Bounds) -> list[str]:
 
 def _conditions(value: Bounds) -> list[str]:
     """What bounds of pools for bands depend on."""
-    if not any(row.system == POOLS for row in value.operations):
-        return []
-    return ["Each holds for calls within the limits; a call that the heap refuses takes longer."]
+    systems = {row.system for row in value.operations}
+    return [WITHIN_LIMITS] if systems & {POOLS, RUN_POOLS} else []
 
 
 def listed(value: Bounds) -> list[str]:

@@ -47,18 +47,12 @@ def verdict(
             f"The plan's heap of {heap:,} bytes is too small for this recording, which needs at"
             f" least {ours:,} bytes; plan all recordings together."
         )
+    above = _above(heap, peak_live_bytes, plan_peaks if planned else ())
     if planned and planned.name == GUARANTEED:
-        return _guaranteed(peak_live_bytes, counted, heap, margin)
+        return _guaranteed(counted, heap, _included(margin), above)
     included = _included(margin) if planned else ""
     sentence = f"With {name}, this program needs a heap of {of_bytes(heap)}"
-    sentence += f" ({heap:,} bytes{included})"
-    if peak_live_bytes == 0:
-        sentence += ", though it never holds a byte"
-    elif planned and len(plan_peaks) > 1:
-        above = percent(heap / max(plan_peaks) - 1)
-        sentence += f", {above} above the highest peak of its {len(plan_peaks)} recordings"
-    else:
-        sentence += f", {percent(heap / peak_live_bytes - 1)} above what it holds at its peak"
+    sentence += f" ({heap:,} bytes{included}), {above}"
     if heap != ours:
         sentence += f". The smallest that holds this recording is {ours:,} bytes"
     if others := _others(counted, is_plain=planned is not None):
@@ -67,14 +61,22 @@ def verdict(
     return sentence + "."
 
 
-def _guaranteed(peak_live_bytes: int, counted: Sequence[Entry], heap: int, margin: float) -> str:
+def _above(heap: int, peak_live_bytes: int, plan_peaks: Sequence[int]) -> str:
+    """Return the words for the heap above the peak."""
+    if peak_live_bytes == 0:
+        return "though it never holds a byte"
+    if len(plan_peaks) > 1:
+        above = percent(heap / max(plan_peaks) - 1)
+        return f"{above} above the highest peak of its {len(plan_peaks)} recordings"
+    return f"{percent(heap / peak_live_bytes - 1)} above what it holds at its peak"
+
+
+def _guaranteed(counted: Sequence[Entry], heap: int, included: str, above: str) -> str:
     """Return the sentence on a plan that holds every order of calls within its limits."""
-    above = ""
-    if peak_live_bytes:
-        above = f", {percent(heap / peak_live_bytes - 1)} above what this recording holds"
     sentence = (
-        f"In a heap of {of_bytes(heap)} ({heap:,} bytes{_included(margin)}{above}), no call fails,"
-        " in any order of calls, while no band of sizes exceeds the plan's limit."
+        f"With the plan, no call of this program fails, in any order, while no band of sizes"
+        f" exceeds its limit. That takes a heap of {of_bytes(heap)} ({heap:,} bytes{included}),"
+        f" {above}."
     )
     others = _others(counted, is_plain=True)
     if others:

@@ -159,10 +159,10 @@ def test_verdict_says_how_much_and_against_what() -> None:
     assert "margin" not in verdict(1480, entries()[:1], 1650, 0.1), "the plan was not replayed"
     guaranteed = [replace(each, name=each.name.replace("budget", "pools")) for each in entries()]
     assert verdict(1480, guaranteed, 1500, 0.15) == (
-        "In a heap of 1,500 B (1,500 bytes, its margin of 15 % included, 1.4 % above what this"
-        " recording holds), no call fails, in any order of calls, while no band of sizes exceeds"
-        " the plan's limit. Bytes for the recorded order alone: plain TLSF 2,000 and glibc 3,000;"
-        " another order can need more."
+        "With the plan, no call of this program fails, in any order, while no band of sizes exceeds"
+        " its limit. That takes a heap of 1,500 B (1,500 bytes, its margin of 15 % included), 1.4 %"
+        " above what it holds at its peak. Bytes for the recorded order alone: plain TLSF 2,000 and"
+        " glibc 3,000; another order can need more."
     )
     assert "exceeds the plan's limits: it needs at least" in verdict(1480, guaranteed, 1400)
     assert "too small for this recording" in verdict(1480, entries(), 1400)
