@@ -152,6 +152,16 @@ def test_refusals(words: Sequence[str], message: str, tmp_path: Path) -> None:
     assert done.returncode in (2, 3) and message in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("option", ["--limits", "--build"])
+def test_an_input_is_not_overwritten(option: str, tmp_path: Path) -> None:
+    """Not even with --force."""
+    trace = write_events(tmp_path / "a.tau", [(MALLOC, 0, 24, 0)])
+    given = tmp_path / "given.toml"
+    given.write_text("mine\n")
+    done = tau("plan", trace, "--guarantee", option, given, "-o", given, "--force", expect=2)
+    assert "are the same file" in done.stderr and given.read_text() == "mine\n"
+
+
 def test_a_recording_without_objects(tmp_path: Path) -> None:
     """There are no limits then."""
     trace = write_events(tmp_path / "a.tau", [])

@@ -206,7 +206,6 @@ def command(
 
     \b
     tau plan runs -o plan.toml
-    tau plan program.tau -o plan.toml
     tau plan small.tau large.tau --margin 10% -o plan.toml --header plan.h
     tau plan program.tau --limit 65536 --json
     tau plan runs --guarantee -o plan.toml --header plan.h
@@ -229,13 +228,14 @@ def command(
     """
     traces = traces_in(traces)
     outputs = [path for path in (plan_path, header_path) if path is not None]
+    files = {"--limits": limits_path, "--elf": elf_path, "--build": build_path}
+    inputs = [*traces, *filter(None, files.values())]
     for index, path in enumerate(outputs):
-        output_file.check(path, force, [*traces, *outputs[:index]], as_json)
+        output_file.check(path, force, [*inputs, *outputs[:index]], as_json)
     from tautochrone.machine.core_build import Build, load
     from tautochrone.commands.plan import guarantee, printing
     from tautochrone.heap.plan import Wanted
 
-    files = {"--limits": limits_path, "--elf": elf_path, "--build": build_path}
     files["--header"] = header_path
     how = Wanted(**wanted, build=load(build_path) if build_path else Build())
     is_shown = not any(map(output_file.is_stdout, outputs))
