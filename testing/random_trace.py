@@ -59,11 +59,18 @@ def random_events(
 
 
 def write_events(
-    path: Path, events: Sequence[Event], flags: Sequence[int] | None = None, abi: str = ""
+    path: Path,
+    events: Sequence[Event],
+    flags: Sequence[int] | None = None,
+    abi: str = "",
+    ended: str = "exit",
 ) -> Path:
-    """Write events as a trace; `flags` are enum tau_trace_flag of each, `abi` is of the sizes."""
+    """Write events as a trace; `flags` are enum tau_trace_flag of each, `abi` is of the sizes.
+
+    `ended` says how the recording ended [TRACE-47].
+    """
     columns = np.array(events, dtype=np.uint64).reshape(-1, 4)
-    with TraceWriter(path, {"command": ["random"], "abi": abi}) as writer:
+    with TraceWriter(path, {"command": ["random"], "abi": abi, "ended": ended}) as writer:
         writer.append(
             op=columns[:, 0].astype(np.uint8),
             slot=columns[:, 1].astype(np.uint32),

@@ -65,7 +65,8 @@ def command(
 
     If no request is refused and no call takes more instructions than the header's bound, the plan
     gets a certificate: the section [verified]. `tau check` compares it with the installed core and
-    compilers. The result lists everything that was not looked at.
+    compilers. The result lists everything that was not looked at. Bounds of a plan of `tau plan
+    --guarantee` hold within its limits, so a refused call is not compared with them.
 
     Exit status: 0 verified; 3 a request was refused, or a call exceeded its bound.
     """

@@ -103,6 +103,17 @@ def test_a_stated_limit_is_raised_in_its_file(folder: Path) -> None:
     tau("check", "runs/p.toml", "runs", cwd=folder, expect=0)
 
 
+def test_a_recording_that_may_lack_its_end_is_named(folder: Path) -> None:
+    """When it is compared with a plan, and for ever after if a plan is made of it."""
+    said = "the recording may lack its end"
+    tau(*PLAN, *WRITTEN, cwd=folder, expect=0)
+    write_events(folder / "runs" / "c.tau", OBJECTS, ended="no end mark")
+    assert said in tau("check", "runs/p.toml", "runs/c.tau", cwd=folder, expect=0).stderr
+    tau("plan", "runs/c.tau", *PLAN[2:], "-o", "runs/q.toml", cwd=folder, expect=0)
+    assert said in tau("check", "runs/q.toml", "runs/a.tau", cwd=folder, expect=0).stderr
+    assert said in tau("check", "runs/q.toml", cwd=folder, expect=1).stdout
+
+
 def test_pools_need_a_guaranteed_plan(folder: Path) -> None:
     refused = tau("replay", "runs/a.tau", "--on", "pools", cwd=folder, expect=2)
     assert "pools needs a plan made with --guarantee" in refused.stderr
