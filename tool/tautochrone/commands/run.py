@@ -24,9 +24,10 @@ from tautochrone.record import program
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 from tautochrone.run import cgroup, launch
 from tautochrone.run.colors import NAME_CHARACTERS_MAX, STACK_MIN_BYTES, Colors, colors_of
-from tautochrone.run.launch import THRESHOLD_PERCENT, How, Ran
+from tautochrone.run.launch import How, Ran
 from tautochrone.run.report import (
     POOLS,
+    THRESHOLD_PERCENT,
     Report,
     limits_document,
     read_report,
@@ -86,7 +87,7 @@ WITHOUT_STRICT = "run it without --strict: the result says what does not fit the
     type=click.IntRange(min=1, max=100),
     metavar="PERCENT",
     help="Warn of each band of a plan with limits that came to PERCENT of its limit (default:"
-    f" {THRESHOLD_PERCENT}).",
+    f" {THRESHOLD_PERCENT}, of bands that also held more than was recorded).",
 )
 @click.option(
     "--colors",
@@ -214,8 +215,7 @@ def command(
             output_file.check(json_path, force, inputs, False)
     use_preset = preset == "auto" and (plan is not None or colors is not None)
     variables = record_launch.preset_of(dict(os.environ)) if use_preset else None
-    percent = threshold or THRESHOLD_PERCENT
-    how = How(plan, spill_bytes, strict, lock, children, variables, colors, percent)
+    how = How(plan, spill_bytes, strict, lock, children, variables, colors, threshold)
     _refuse_locking(how)
     if colors is not None:
         _note_tasks(colors)

@@ -60,10 +60,11 @@ class Excess(NamedTuple):
 class Others:
     """What the same recordings need elsewhere, in bytes.
 
-    `static_bytes`: a block for each object of each exact size. `any_order_bytes`: what any
-    allocator that moves nothing needs at least to hold every order of calls with this peak and any
-    sizes from the smallest to the largest (Robson 1971). `half_fit_bytes`: what half-fit holds them
-    in, 2 M (1 + log2 n), as o1heap's README states it, without its metadata.
+    `static_bytes`: a block for each object of each exact size, at the recorded numbers.
+    `any_order_bytes`: what any allocator that moves nothing needs at least to hold every order of
+    calls with this peak and any sizes from the smallest to the largest (Robson 1971).
+    `half_fit_bytes`: what half-fit holds them in, 2 M (1 + log2 n), as o1heap's README states it,
+    without its metadata.
     """
 
     static_bytes: int
@@ -121,6 +122,8 @@ def make_guarantee(
     layout = sizes.layout_of(readers, layout)
     unit = ALIGNMENT_BYTES[layout]
     build = bands.Build(unit // 2, core_build.check_level)
+    source = DEFAULT if margin is None else GIVEN
+    margin = DEFAULT_MARGIN if margin is None else margin
     matched = Matched(limits, unit)
     plain = bands.sizes_of(readers, unit)
     recorded = bands.sizes_of(readers, unit, matched)
@@ -131,11 +134,7 @@ def make_guarantee(
             "the recordings have no object of a byte or more, so there are no limits",
             "record a run that allocates memory",
         )
-    peaks, more = bands.peaks_of(recorded), matched.more(recorded.sizes_bytes)
-    best = bands.best_bands(recorded, peaks + more, build)
-    source = DEFAULT if margin is None else GIVEN
-    margin = DEFAULT_MARGIN if margin is None else margin
-    rows = _rows(best.bands, recorded, plain, (peaks, more), margin)
+    best, rows = _planned(recorded, plain, matched, build, margin)
     alignment = int(recorded.alignments.max())
     measured = _arena_bytes(build, best.bands, alignment)
     planned = [bands.Band(row.size_bytes, row.count) for row in rows]
@@ -163,7 +162,7 @@ def make_guarantee(
         others=_others(plain, bands.peaks_of(plain)),
         rows=rows,
         limits=limits,
-        excesses=_left_out(readers, unit, build, margin) if len(readers) > 1 else (),
+        excesses=_left_out(readers, limits, build, margin) if len(readers) > 1 else (),
         seconds=time.perf_counter() - started,
     )
 
@@ -201,18 +200,22 @@ def _arena_bytes(build: bands.Build, limits: Sequence[bands.Band], alignment: in
     return arena
 
 
-def _rows(
-    best: Sequence[bands.Band],
+def _planned(
     sizes_: bands.Sizes,
     plain: bands.Sizes,
-    parts: tuple[np.ndarray, np.ndarray],
+    matched: Matched,
+    build: bands.Build,
     margin: float,
-) -> tuple[Row, ...]:
-    """The bands with their limits: recorded ones with the margin, and stated ones."""
-    peaks, more = parts
+) -> tuple[bands.Best, tuple[Row, ...]]:
+    """The bands with their limits: recorded ones with the margin, and stated ones.
+
+    `plain` are all recorded objects, `sizes_` those without limits of the user's own.
+    """
+    peaks, more = bands.peaks_of(sizes_), matched.more(sizes_.sizes_bytes)
+    best = bands.best_bands(sizes_, peaks + more, build)
     recorded = bands.peaks_of(plain)
     rows, low, low_plain = [], 0, 0
-    for band in best:
+    for band in best.bands:
         high = int(sizes_.sizes_bytes.searchsorted(band.size_bytes, side="right"))
         high_plain = int(plain.sizes_bytes.searchsorted(band.size_bytes, side="right"))
         live = int(recorded[low_plain, high_plain - 1]) if high_plain > low_plain else 0
@@ -221,7 +224,7 @@ def _rows(
         count = with_margin([own], margin)[0].count + stated
         rows.append(Row(band.size_bytes, count, live, stated))
         low, low_plain = high, high_plain
-    return tuple(rows)
+    return best, tuple(rows)
 
 
 def with_margin(limits: Sequence[bands.Band], margin: float) -> tuple[bands.Band, ...]:
@@ -233,15 +236,19 @@ def with_margin(limits: Sequence[bands.Band], margin: float) -> tuple[bands.Band
 
 
 def _left_out(
-    readers: Sequence[TraceReader], unit: int, build: bands.Build, margin: float
+    readers: Sequence[TraceReader], limits: Limits, build: bands.Build, margin: float
 ) -> tuple[Excess, ...]:
-    """Each recording against a plan of the others with the same margin."""
-    found = []
+    """Each recording against a plan of the others with the same limits and margin."""
+    found, unit = [], build.granule_bytes
     for index, reader in enumerate(readers):
-        rest = bands.sizes_of([*readers[:index], *readers[index + 1 :]], unit)
-        limits = bands.best_bands(rest, bands.peaks_of(rest), build).bands
-        own = bands.sizes_of([reader], unit)
-        found.append(excess(reader.path.name, with_margin(limits, margin), own))
+        others = [*readers[:index], *readers[index + 1 :]]
+        matched = Matched(limits, unit)
+        rest = bands.sizes_of(others, unit, matched)
+        rows: tuple[Row, ...] = ()
+        if len(rest.sizes_bytes):
+            _, rows = _planned(rest, bands.sizes_of(others, unit), matched, build, margin)
+        planned = [bands.Band(row.size_bytes, row.count) for row in rows]
+        found.append(excess(reader.path.name, planned, bands.sizes_of([reader], unit)))
     return tuple(found)
 
 

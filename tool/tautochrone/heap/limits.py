@@ -16,7 +16,7 @@ import numpy as np
 from tautochrone.errors import TauError
 from tautochrone.facts import limits_format
 from tautochrone.files import toml_file
-from tautochrone.heap.objects import ASKED_BYTES_MAX, Objects
+from tautochrone.heap.objects import Objects
 from tautochrone.trace.file import TraceReader
 
 NEXT_STEP = "write [[limit]] tables with count, and with size_bytes, type_name or site"
@@ -70,6 +70,8 @@ def load(path: Path, size_of: Callable[[str], int] | None = None) -> Limits:
             size = (size_of or _needs_program)(type_name) if type_name else size
         except ValueError as error:
             raise reader.fail(f"{place}: {error}", place=place) from error
+        if site is not None:
+            site = PurePath(site).name  # `tau export` writes the module's path
         limits.append(Limit(row.get("name") or place, size, site, row["count"], type_name))
         for other in limits[:-1]:
             if other.name == limits[-1].name:
@@ -133,13 +135,10 @@ class Matched:
         """Whether each object is limited, so that its recorded number does not count."""
         found = np.zeros(len(objects.number), bool)
         names = site_names(reader) if self.limits.limits else []
-        asked = np.minimum(objects.asked_bytes, ASKED_BYTES_MAX).astype(np.int64)
-        unit = self.granule_bytes
-        rounded = np.maximum(-(-asked // unit) * unit, unit)
         pairs = list(zip(self.limits.limits, self.keys, strict=True))
         for limit, keys in sorted(pairs, key=lambda pair: pair[0].site is None):
             if limit.size_bytes is not None:
-                mine = rounded == self._rounded(limit.size_bytes)
+                mine = objects.asked_bytes == limit.size_bytes
             else:
                 numbers = [index + 1 for index, name in enumerate(names) if name == limit.site]
                 mine = np.isin(objects.site, numbers)

@@ -20,14 +20,14 @@ from tautochrone.run.colors import Colors
 RESERVED_BYTES = 1 << (33 if platform.machine() == "riscv64" else 36)
 SPILL_MIN_BYTES = 1 << 20
 LOCKED_PART = 8
-THRESHOLD_PERCENT = 80
 
 
 @dataclass(frozen=True)
 class How:
     """What the user asked for; `spill_bytes` None: as much as it needs.
 
-    Bands that came to `threshold_percent` of their limits are named at the end.
+    Bands that came to `threshold_percent` of their limits are named at the end; without one, those
+    that came to 80 % and held more than was recorded.
     """
 
     plan: Plan | None = None
@@ -37,7 +37,7 @@ class How:
     with_children: bool = False
     variables: dict[str, str] | None = None
     colors: Colors | None = None
-    threshold_percent: int = THRESHOLD_PERCENT
+    threshold_percent: int | None = None
 
 
 @dataclass(frozen=True)

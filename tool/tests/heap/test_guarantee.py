@@ -269,7 +269,7 @@ def test_limits_of_the_user_win(tmp_path: Path) -> None:
     path = tmp_path / "limits.toml"
     path.write_text(
         LIMITS
-        + "[[limit]]\nsize_bytes = 20\ncount = 5\n"
+        + "[[limit]]\nsize_bytes = 24\ncount = 5\n"
         + '[[limit]]\nsite = "app+0x1234"\ncount = 7\n'
         + '[[limit]]\nname = "a"\nsize_bytes = 2000\ncount = 3\n'
         + '[[limit]]\nname = "b"\nsize_bytes = 3000\ncount = 2\n'
@@ -438,9 +438,35 @@ def test_limited_objects_keep_their_alignment(tmp_path: Path) -> None:
     assert completes(trace, "pools", made.plan.heap_bytes, made.plan)
 
 
+def test_a_limit_of_a_size_is_of_no_other_size(tmp_path: Path) -> None:
+    """Objects of 96 bytes stay recorded beside a limit of 89, which lies in the same band."""
+    trace = write_events(tmp_path / "a.tau", [(MALLOC, slot, 96, 0) for slot in range(54)])
+    path = tmp_path / "limits.toml"
+    path.write_text(LIMITS + "[[limit]]\nsize_bytes = 89\ncount = 60\n")
+    (row,) = make_guarantee([trace], 0.0, "32", limits=load(path)).rows
+    assert row == (96, 54 + 60, 54, 60)
+
+
+def test_recordings_are_held_against_each_other_with_limits(tmp_path: Path) -> None:
+    """A stated limit is also a limit of a plan of the others, even if they have no object at all."""
+    few = write_events(tmp_path / "few.tau", [(MALLOC, slot, 24, 0) for slot in range(3)])
+    many = write_events(tmp_path / "many.tau", [(MALLOC, slot, 24, 0) for slot in range(20)])
+    none = write_events(tmp_path / "none.tau", [])
+    path = tmp_path / "limits.toml"
+    path.write_text(LIMITS + "[[limit]]\nsize_bytes = 24\ncount = 20\n")
+    made = make_guarantee([few, many], 0.0, "32", limits=load(path))
+    assert [each[1:] for each in made.excesses] == [(0, 0, 0, 0)] * 2
+    said = tau("plan", few, none, "--guarantee", "--layout", "32", expect=0).stdout
+    assert "few.tau: has objects of 24 bytes, above all bands" in said
+    assert "none.tau: stays within all limits" in said
+
+
+@pytest.mark.parametrize("module", ["app", "/usr/bin/app"])
 @pytest.mark.parametrize("is_site_first", [False, True])
-def test_a_call_site_goes_before_a_size(is_site_first: bool, tmp_path: Path) -> None:
-    """In either order of the two limits, each counts its own objects."""
+def test_a_call_site_goes_before_a_size(
+    is_site_first: bool, module: str, tmp_path: Path
+) -> None:
+    """In either order of the limits, each counts its own objects; also with a module's path."""
     with TraceWriter(tmp_path / "a.tau", {}) as writer:
         site = writer.site("/usr/bin/app", 0x1234)
         writer.append(
@@ -449,7 +475,7 @@ def test_a_call_site_goes_before_a_size(is_site_first: bool, tmp_path: Path) -> 
             size_bytes=np.full(5, 24, np.uint64),
             site=np.array([site] * 5, np.uint32),
         )
-    limits = ["size_bytes = 24\ncount = 2\n", "site = 'app+0x1234'\ncount = 7\n"]
+    limits = ["size_bytes = 24\ncount = 2\n", f"site = '{module}+0x1234'\ncount = 7\n"]
     path = tmp_path / "limits.toml"
     given = limits[::-1] if is_site_first else limits
     path.write_text(LIMITS + "".join(f"[[limit]]\n{each}" for each in given))

@@ -172,20 +172,22 @@ def _evidence(made: Guaranteed) -> list[str]:
     """What the recordings say about other runs."""
     which = "limits that are not stated" if made.limits.limits else "limits"
     margin = f"{which} are {made.plan.margin * 100:g} % above the recorded ones"
+    if same := sum(row.count == row.recorded for row in made.rows) if made.plan.margin else 0:
+        margin += f", in whole objects, so {output.count(same, 'band')} stayed as recorded"
     if not made.excesses:
         which = "the default" if made.plan.margin_source == "default" else "as given"
         return [f"{margin} ({which}): one recording says nothing about other runs"]
     lines = [f"{margin}; each recording against a plan of the others with the same margin:"]
     for each in made.excesses:
-        said = "stays within all limits"
+        said = []
         if each.bands_count:
-            said = (
+            said.append(
                 f"exceeds {output.count(each.bands_count, 'band')} by"
                 f" {output.count(each.objects, 'object')}, {each.bytes:,} bytes"
             )
         if each.above_bytes:
-            said += f"; has objects of {each.above_bytes:,} bytes, above all bands"
-        lines.append(f"  {each.name}: {said}")
+            said.append(f"has objects of {each.above_bytes:,} bytes, above all bands")
+        lines.append(f"  {each.name}: {'; '.join(said) or 'stays within all limits'}")
     return lines
 
 
@@ -218,7 +220,8 @@ def show(
         f" save at most {output.percent(plan.optimal_within)}"
     )
     print(
-        f"a pool per size  {others.static_bytes:>14,} bytes without tables; it cannot fail either"
+        f"a pool per size  {others.static_bytes:>14,} bytes at the recorded numbers, without"
+        " margin and tables; it cannot fail within them either"
     )
     print(
         f"any allocator    {others.any_order_bytes:>14,} bytes at least, to hold every order of"
