@@ -114,6 +114,15 @@ def test_a_recording_that_may_lack_its_end_is_named(folder: Path) -> None:
     assert said in tau("check", "runs/q.toml", cwd=folder, expect=1).stdout
 
 
+def test_a_file_that_is_given_to_the_wrong_option_is_answered_with_the_right_one(
+    folder: Path,
+) -> None:
+    """--limit is bytes, --limits a file."""
+    refused = tau(*PLAN, "--limit", "limits.toml", cwd=folder, expect=2)
+    assert "'limits.toml' is not a number of bytes; a file goes to --limits" in refused.stderr
+    assert "--guarantee --limits limits.toml" in tau("plan", "--help", expect=0).stdout
+
+
 def test_pools_need_a_guaranteed_plan(folder: Path) -> None:
     refused = tau("replay", "runs/a.tau", "--on", "pools", cwd=folder, expect=2)
     assert "pools needs a plan made with --guarantee" in refused.stderr
