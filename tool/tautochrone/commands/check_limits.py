@@ -10,11 +10,13 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.heap.exceeding import Exceeded, exceeded
 from tautochrone.heap.guarantee import arena_problem
+from tautochrone.plan import sizes
 from tautochrone.plan.again import again
 from tautochrone.plan.file import Plan, bucket_bytes, load_any_plan, load_plan
 from tautochrone.plan.remarks import note_plan
+from tautochrone.trace import abi
 from tautochrone.trace.ending import note_ending
-from tautochrone.trace.file import open_trace
+from tautochrone.trace.file import TraceReader, open_trace
 from tautochrone.trace.folder import traces_in
 
 
@@ -40,6 +42,8 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
             EXIT_USAGE,
         )
     opened = {trace: open_trace(trace) for trace in traces_in(traces)}
+    for trace, reader in opened.items():
+        _refuse_other_sizes(trace, reader, plan)
     found = {trace: exceeded(reader, plan) for trace, reader in opened.items()}
     result: dict[str, Any] = {
         "plan": str(plan_path),
@@ -79,12 +83,28 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     return EXIT_LIMIT_EXCEEDED if any(found.values()) else EXIT_DONE
 
 
+def _refuse_other_sizes(trace: Path, reader: TraceReader, plan: Plan) -> None:
+    """Raise TauError for a recording of another kind of machine, whose objects have other sizes."""
+    name = abi.of_header(reader.header)
+    is_of_target = plan.sizes in (sizes.EXACT, sizes.TRANSLATED)
+    if name and is_of_target and not abi.has_words_of(name, plan.layout):
+        raise TauError(
+            f"{trace} has sizes of {name}, and the plan is for the layout {plan.layout}",
+            "check a recording of the plan's target",
+            EXIT_USAGE,
+        )
+
+
 def told(row: Exceeded, plan: Plan) -> str:
     """A row in words."""
     where = f" at event {row.first_event:,}" + (f", from {row.site}" if row.site else "")
     objects = output.count(row.peak_count, "object")
     if row.limit_count == 0:
-        return f"{objects} at once in no band, of up to {row.size_bytes:,} bytes; first{where}"
+        largest = bucket_bytes(plan.classes[-1].size_bytes, plan.layout)
+        return (
+            f"{objects} at once in no band: of up to {row.size_bytes:,} bytes, the largest band"
+            f" holds {largest:,}; first{where}"
+        )
     blocks = [bucket_bytes(size, plan.layout) for size, _ in plan.classes]
     low = 1 + max((block for block in blocks if block < row.size_bytes), default=0)
     return (

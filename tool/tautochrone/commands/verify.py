@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -230,7 +231,7 @@ def _next_steps(
     names = {each.run.trace for each in done if each.refusals}
     if refused := [path for path in traces if path.name in names]:
         if plan.system == "pools":
-            yield f"tau check {plan_path} {' '.join(map(str, refused))}"
+            yield shlex.join(["tau", "check", str(plan_path), *map(str, refused)])
         yield again(plan_path, plan, refused)
     if any(each.over for each in done):
         stated = plan.sections.get(bounds.NAME)

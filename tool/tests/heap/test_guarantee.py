@@ -228,6 +228,25 @@ def test_a_later_recording_is_held_against_the_plan(tmp_path: Path) -> None:
     assert not completes(tmp_path / "later.tau", "pools", given.heap_bytes, given)
 
 
+def test_a_recording_of_another_machine_is_not_compared(tmp_path: Path) -> None:
+    """Its objects have other sizes, so "within all limits" would mean nothing."""
+    for name in ("arm", "x86-64"):
+        with TraceWriter(tmp_path / f"{name}.tau", {"abi": name}) as writer:
+            writer.append(
+                op=np.zeros(1, np.uint8),
+                slot=np.zeros(1, np.uint32),
+                size_bytes=np.full(1, 24, np.uint64),
+            )
+    folder = tmp_path / "with a space"
+    folder.mkdir()
+    plan = folder / "p.toml"
+    made = tau("plan", tmp_path / "arm.tau", "--guarantee", "-o", plan, expect=0)
+    assert f"next: tau verify '{plan}' " in made.stdout
+    refused = tau("check", plan, tmp_path / "x86-64.tau", expect=2)
+    assert "has sizes of x86-64, and the plan is for the layout 32" in refused.stderr
+    assert "within all limits" in tau("check", plan, tmp_path / "arm.tau", expect=0).stdout
+
+
 def test_the_call_site_that_exceeds_is_named(tmp_path: Path) -> None:
     """The one of the first object beyond the limit, of several."""
     with TraceWriter(tmp_path / "a.tau", {}) as writer:
@@ -448,7 +467,7 @@ def test_a_limit_of_a_size_is_of_no_other_size(tmp_path: Path) -> None:
 
 
 def test_recordings_are_held_against_each_other_with_limits(tmp_path: Path) -> None:
-    """A stated limit is also a limit of a plan of the others, even if they have no object at all."""
+    """In either order, each limit counts its own objects; modules may have their paths."""
     few = write_events(tmp_path / "few.tau", [(MALLOC, slot, 24, 0) for slot in range(3)])
     many = write_events(tmp_path / "many.tau", [(MALLOC, slot, 24, 0) for slot in range(20)])
     none = write_events(tmp_path / "none.tau", [])
@@ -466,7 +485,7 @@ def test_recordings_are_held_against_each_other_with_limits(tmp_path: Path) -> N
 def test_a_call_site_goes_before_a_size(
     is_site_first: bool, module: str, tmp_path: Path
 ) -> None:
-    """In either order of the limits, each counts its own objects; also with a module's path."""
+    """In either order, each limit counts its own objects; also with the path of a module."""
     with TraceWriter(tmp_path / "a.tau", {}) as writer:
         site = writer.site("/usr/bin/app", 0x1234)
         writer.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,14 +81,14 @@ def notes(made: Made) -> tuple[str, ...]:
 
 def next_step(plan: Plan, traces: Sequence[Path] = (), plan_path: Path | None = None) -> str:
     """What to do with a plan; without paths, for the comment in its file."""
-    recordings = " ".join(map(str, traces)) or "RECORDING"
-    path = plan_path or "THIS_FILE"
+    named = [shlex.quote(str(trace)) for trace in traces] or ["RECORDING"]
+    path = shlex.quote(str(plan_path)) if plan_path else "THIS_FILE"
     if plan.sizes == sizes.ESTIMATE:
         return f"have the target's sizes: {sizes.WAYS}"
     if plan.layout == "32":
-        return f"tau verify {path} {recordings}"
+        return f"tau verify {path} {' '.join(named)}"
     system = "pools" if plan.planner == BANDS else "budget"
-    return f"tau replay {traces[0] if traces else recordings} --on tlsf,{system} --plan {path}"
+    return f"tau replay {named[0]} --on tlsf,{system} --plan {path}"
 
 
 def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
