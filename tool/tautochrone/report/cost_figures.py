@@ -55,9 +55,17 @@ def instructions(entries: Sequence[Entry], isa: str) -> Panel | None:
     """The instructions of the operations of `entries`; None if not counted."""
     caption = (
         f"Every call of this recording was emulated on {isa}. Instructions that move and clear"
-        " payload are not counted. The bound holds for any sequence of calls."
+        f" payload are not counted. {_bound_holds(entries)}"
     )
     return _costs(entries, INSTRUCTIONS, "Instructions per call", caption)
+
+
+def _bound_holds(entries: Sequence[Entry]) -> str:
+    """For which calls the bounds of these entries hold."""
+    holds = "The bound holds for any sequence of calls"
+    if any(entry.name == "pools" for entry in entries):
+        holds += "; that of pools within the plan's limits, beyond which calls cost more"
+    return f"{holds}."
 
 
 def cycles(entries: Sequence[Entry]) -> Panel | None:
@@ -257,7 +265,7 @@ def _by_size(entries: Sequence[Entry], operation: str, unit: str) -> Panel | Non
     caption = f"Every distinct cost of a call of {operation} {MEASURED[unit]}, by size"
     caption += "." if unit == CYCLES and is_whole else "; the maximum of each size is always shown."
     if limits:
-        caption += " Dashed: the bound, which holds for any sequence of calls."
+        caption += f" Dashed: the bound. {_bound_holds(entries)}"
     if linear:
         caption += f" {', '.join(linear)}: no bound, as the cost grows with the pages returned."
     title, key = f"Cost of {operation}, by size", f"{operation}-by-size"

@@ -124,7 +124,9 @@ def _show_instructions(entries: Sequence[Entry], isa: str, build: str) -> None:
             rows.append((entry.name, name, *map(_number, numbers)))
             rows += _hits(operation)
     _show_table(rows, text_columns=2)
-    uncounted = [entry.name for entry in entries if entry.unit is None]
+    if any(entry.name == "pools" and entry.unit is not None for entry in entries):
+        print("bounds of pools hold within the limits of the plan; beyond them calls cost more")
+    uncounted = [entry.name for entry in entries if entry.unit is None and entry.held]
     if uncounted:
         print(f"not counted: {', '.join(uncounted)} (bench/allocators counts peers)")
     print()
