@@ -138,5 +138,5 @@ def test_readme_says_what_a_guarantee_costs() -> None:
     found = results_of("budget").stored("guarantee")
     ratios = [row["arena_over_peak"] for row in found["rows"]]
     assert (min(ratios), max(ratios)) == (found["least_over_peak"], found["most_over_peak"])
-    said = f"{min(ratios):.2f} to {max(ratios):.2f} times the peak at the limits of [seven"
+    said = f"{min(ratios):.2f} to {max(ratios):.2f} times the peak at the recorded limits of"
     assert len(ratios) == 7 and said in (REPOSITORY / "README.md").read_text(encoding="utf-8")

@@ -53,7 +53,7 @@ def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     printed: by how much, first when, and at which call site. A folder stands for all *.tau in it.
 
     Exit status: 0 if there is no problem; 1 if there are problems, which are printed with their
-    places; 3 if a recording exceeds a limit.
+    places; 3 if a recording exceeds a limit. TRACES with missing events count as a problem.
     """
     if traces:
         from tautochrone.commands.check_limits import check

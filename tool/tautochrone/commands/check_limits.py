@@ -7,7 +7,7 @@ from typing import Any
 
 from tautochrone import unseen
 from tautochrone.console import output
-from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
+from tautochrone.errors import EXIT_DONE, EXIT_FAILED, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.heap.exceeding import Exceeded, exceeded
 from tautochrone.heap.guarantee import arena_problem
 from tautochrone.plan import sizes
@@ -33,7 +33,10 @@ def heap_problem(plan_path: Path) -> str:
 
 
 def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
-    """Print what exceeds a limit; 3 if anything does. Raises TauError for another plan."""
+    """Print what exceeds a limit; 3 if anything does, 1 if events are missing.
+
+    Raises TauError for another plan.
+    """
     plan = load_plan(plan_path)
     if plan.system != "pools":
         raise TauError(
@@ -41,6 +44,8 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
             f"check the recordings one by one, or replay them: tau replay TRACE --plan {plan_path}",
             EXIT_USAGE,
         )
+    if cause := arena_problem(plan):
+        raise TauError(f"{plan_path}: {cause}", "make the plan again with `tau plan`")
     opened = {trace: open_trace(trace) for trace in traces_in(traces)}
     for trace, reader in opened.items():
         _refuse_other_sizes(trace, reader, plan)
@@ -80,7 +85,10 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     for trace, reader in opened.items():
         note_ending(trace, reader.ending)
     note_plan(plan_path, plan)
-    return EXIT_LIMIT_EXCEEDED if any(found.values()) else EXIT_DONE
+    if any(found.values()):
+        return EXIT_LIMIT_EXCEEDED
+    is_gap = any(each.is_problem for reader in opened.values() for each in reader.ending.remarks)
+    return EXIT_FAILED if is_gap else EXIT_DONE
 
 
 def _refuse_other_sizes(trace: Path, reader: TraceReader, plan: Plan) -> None:

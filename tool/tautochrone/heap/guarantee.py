@@ -17,6 +17,7 @@ import numpy as np
 
 from tautochrone.errors import TauError
 from tautochrone.heap.plan import recorded as plan_trace
+from tautochrone.heap.exceeding import exceeded
 from tautochrone.heap.limits import Limits, Matched
 from tautochrone.heap.planners import bands
 from tautochrone.machine.core_build import Build
@@ -45,14 +46,15 @@ class Row(NamedTuple):
 class Excess(NamedTuple):
     """How far one recording exceeds limits, such as those of a plan of the other recordings.
 
-    It exceeds `bands_count` bands by `objects` in all, which take `bytes`. `above_bytes` is its
-    largest size if no band holds that, else 0.
+    It exceeds `bands_count` bands by `objects` in all, which take `bytes`. `above_count` of its
+    objects were alive at once that no band holds; the largest of them has `above_bytes`.
     """
 
     name: str
     bands_count: int
     objects: int
     bytes: int
+    above_count: int
     above_bytes: int
 
 
@@ -162,7 +164,7 @@ def make_guarantee(
         others=_others(plain, bands.peaks_of(plain)),
         rows=rows,
         limits=limits,
-        excesses=_left_out(readers, limits, build, margin) if len(readers) > 1 else (),
+        excesses=_left_out(readers, limits, build, margin, layout) if len(readers) > 1 else (),
         seconds=time.perf_counter() - started,
     )
 
@@ -236,7 +238,11 @@ def with_margin(limits: Sequence[bands.Band], margin: float) -> tuple[bands.Band
 
 
 def _left_out(
-    readers: Sequence[TraceReader], limits: Limits, build: bands.Build, margin: float
+    readers: Sequence[TraceReader],
+    limits: Limits,
+    build: bands.Build,
+    margin: float,
+    layout: str,
 ) -> tuple[Excess, ...]:
     """Each recording against a plan of the others with the same limits and margin."""
     found, unit = [], build.granule_bytes
@@ -247,28 +253,30 @@ def _left_out(
         rows: tuple[Row, ...] = ()
         if len(rest.sizes_bytes):
             _, rows = _planned(rest, bands.sizes_of(others, unit), matched, build, margin)
-        planned = [bands.Band(row.size_bytes, row.count) for row in rows]
-        found.append(excess(reader.path.name, planned, bands.sizes_of([reader], unit)))
+        planned = Plan(
+            classes=tuple(PlanClass(row.size_bytes, row.count) for row in rows),
+            heap_bytes=0,
+            planner="bands",
+            optimal_within=0.0,
+            layout=layout,
+            alignment_bytes=int(rest.alignments.max(initial=unit)),
+        )
+        found.append(_excess(reader, planned))
     return tuple(found)
 
 
-def excess(name: str, limits: Sequence[bands.Band], own: bands.Sizes) -> Excess:
-    """How far a recording exceeds limits."""
-    peaks = bands.peaks_of(own)
-    low, over = 0, []
-    for limit in limits:
-        high = int(own.sizes_bytes.searchsorted(limit.size_bytes, side="right"))
-        live = int(peaks[low, high - 1]) if high > low else 0
-        if live > limit.count:
-            over.append((live - limit.count, (live - limit.count) * limit.size_bytes))
-        low = high
-    is_above = low < len(own.sizes_bytes)
+def _excess(reader: TraceReader, plan: Plan) -> Excess:
+    """How far a recording exceeds the limits of a plan."""
+    rows = exceeded(reader, plan)
+    over = [(row.peak_count - row.limit_count, row.size_bytes) for row in rows if row.limit_count]
+    above = [row for row in rows if not row.limit_count]
     return Excess(
-        name=name,
+        name=reader.path.name,
         bands_count=len(over),
         objects=sum(objects for objects, _ in over),
-        bytes=sum(each for _, each in over),
-        above_bytes=int(own.sizes_bytes[-1]) if is_above else 0,
+        bytes=sum(objects * size_bytes for objects, size_bytes in over),
+        above_count=above[0].peak_count if above else 0,
+        above_bytes=above[0].size_bytes if above else 0,
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tautochrone.errors import TauError
 from tautochrone.heap.exceeding import exceeded
-from tautochrone.heap.guarantee import excess, make_guarantee, with_margin
+from tautochrone.heap.guarantee import make_guarantee, with_margin
 from tautochrone.heap.limits import load
 from tautochrone.heap.planners import bands
 from tautochrone.plan.contract import sentence
@@ -121,11 +121,11 @@ def test_recordings_are_held_against_each_other(tmp_path: Path) -> None:
     write_events(tmp_path / "many.tau", many)
     made = make_guarantee([few, tmp_path / "many.tau"], 0.5, "32")
     by_name = {each.name: each for each in made.excesses}
-    assert by_name["few.tau"][1:] == (0, 0, 0, 0)
-    assert by_name["many.tau"][1:] == (1, 5, 120, 5000)
+    assert by_name["few.tau"][1:] == (0, 0, 0, 0, 0)
+    assert by_name["many.tau"][1:] == (1, 5, 120, 1, 5000)
     said = tau("plan", few, tmp_path / "many.tau", "--guarantee", "--layout", "32", expect=0).stdout
     assert "few.tau: stays within all limits" in said
-    assert "many.tau: exceeds 1 band by 8 objects, 192 bytes; has objects of 5,000" in said
+    assert "many.tau: exceeds 1 band by 8 objects, 192 bytes; has 1 object of up to 5,000" in said
 
 
 def test_margins_are_whole_objects() -> None:
@@ -192,12 +192,15 @@ def test_what_others_need(largest: int, expected: tuple[int, int, int], tmp_path
     assert (others.static_bytes, others.any_order_bytes, others.half_fit_bytes) == expected
 
 
-def test_excess_counts_what_no_band_holds(tmp_path: Path) -> None:
-    """Below, between and above the bands of another recording."""
-    write_events(tmp_path / "a.tau", [(MALLOC, slot, 8 * slot + 1, 0) for slot in range(6)])
-    own = bands.sizes_of([open_trace(tmp_path / "a.tau")], 8)
-    limits = [bands.Band(16, 1), bands.Band(32, 2)]
-    assert excess("a", limits, own)[1:] == (1, 1, 16, 48)
+def test_evidence_counts_as_check_does(tmp_path: Path) -> None:
+    """Also an object whose alignment no band has: 1,600 bytes at 64, below a band of 1,608."""
+    one = write_events(tmp_path / "one.tau", [(MALLOC, 0, 1608, 0), (3, 1, 64, 6)])
+    other = write_events(tmp_path / "other.tau", [(3, 0, 1600, 6), (MALLOC, 1, 16, 0)])
+    made = make_guarantee([one, other], 0.0, "32")
+    by_name = {each.name: each for each in made.excesses}
+    assert by_name["other.tau"][1:] == (0, 0, 0, 1, 1600)
+    plan = make_guarantee([one], 0.0, "32").plan
+    assert [row.peak_count for row in exceeded(open_trace(other), plan)] == [1]
 
 
 def test_pools_are_never_smaller_than_they_need(tmp_path: Path) -> None:
@@ -245,6 +248,17 @@ def test_a_recording_of_another_machine_is_not_compared(tmp_path: Path) -> None:
     refused = tau("check", plan, tmp_path / "x86-64.tau", expect=2)
     assert "has sizes of x86-64, and the plan is for the layout 32" in refused.stderr
     assert "within all limits" in tau("check", plan, tmp_path / "arm.tau", expect=0).stdout
+
+
+def test_a_cut_recording_is_not_within_limits(tmp_path: Path) -> None:
+    """Whoever asks only for the exit status learns that events are missing."""
+    trace = random_trace(tmp_path / "a.tau", 3, events=3000, live_max=50)
+    plan = tmp_path / "p.toml"
+    tau("plan", trace, "--guarantee", "--layout", "32", "-o", plan, expect=0)
+    tau("check", plan, trace, expect=0)
+    cut = tmp_path / "cut.tau"
+    cut.write_bytes(trace.read_bytes()[:600])
+    assert "recovered up to" in tau("check", plan, cut, expect=1).stderr
 
 
 def test_the_call_site_that_exceeds_is_named(tmp_path: Path) -> None:
@@ -474,9 +488,9 @@ def test_recordings_are_held_against_each_other_with_limits(tmp_path: Path) -> N
     path = tmp_path / "limits.toml"
     path.write_text(LIMITS + "[[limit]]\nsize_bytes = 24\ncount = 20\n")
     made = make_guarantee([few, many], 0.0, "32", limits=load(path))
-    assert [each[1:] for each in made.excesses] == [(0, 0, 0, 0)] * 2
+    assert [each[1:] for each in made.excesses] == [(0, 0, 0, 0, 0)] * 2
     said = tau("plan", few, none, "--guarantee", "--layout", "32", expect=0).stdout
-    assert "few.tau: has objects of 24 bytes, above all bands" in said
+    assert "few.tau: has 3 objects of up to 24 bytes in no band" in said
     assert "none.tau: stays within all limits" in said
 
 

@@ -108,7 +108,7 @@ def test_a_recording_that_may_lack_its_end_is_named(folder: Path) -> None:
     said = "the recording may lack its end"
     tau(*PLAN, *WRITTEN, cwd=folder, expect=0)
     write_events(folder / "runs" / "c.tau", OBJECTS, ended="no end mark")
-    assert said in tau("check", "runs/p.toml", "runs/c.tau", cwd=folder, expect=0).stderr
+    assert said in tau("check", "runs/p.toml", "runs/c.tau", cwd=folder, expect=1).stderr
     tau("plan", "runs/c.tau", *PLAN[2:], "-o", "runs/q.toml", cwd=folder, expect=0)
     assert said in tau("check", "runs/q.toml", "runs/a.tau", cwd=folder, expect=0).stderr
     assert said in tau("check", "runs/q.toml", cwd=folder, expect=1).stdout

@@ -185,8 +185,11 @@ def _evidence(made: Guaranteed) -> list[str]:
                 f"exceeds {output.count(each.bands_count, 'band')} by"
                 f" {output.count(each.objects, 'object')}, {each.bytes:,} bytes"
             )
-        if each.above_bytes:
-            said.append(f"has objects of {each.above_bytes:,} bytes, above all bands")
+        if each.above_count:
+            said.append(
+                f"has {output.count(each.above_count, 'object')} of up to {each.above_bytes:,}"
+                " bytes in no band"
+            )
         lines.append(f"  {each.name}: {'; '.join(said) or 'stays within all limits'}")
     return lines
 
