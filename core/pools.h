@@ -54,12 +54,11 @@ struct tau_pools_statistics {
 // less than TAU_ALIGNMENT means TAU_ALIGNMENT. The memory behind the pools becomes the overflow
 // heap, if it is large enough for one (TAU_TLSF_POOL_MIN_BYTES). Fails if and only if:
 // - HEAP or MEMORY is NULL, the end of MEMORY wraps around, ALIGNMENT_BYTES is above 4096 or
-// neither
-//   0 nor a power of two, or it is above TAU_ALIGNMENT and MEMORY is not a multiple of it
+//   neither 0 nor a power of two, or it is above TAU_ALIGNMENT and MEMORY is not a multiple of it
 //   (TAU_BAD_ARGUMENT)
 // - there is no band or more than TAU_BUDGET_CLASSES_MAX, sizes do not increase after rounding up
-//   to TAU_ALIGNMENT, a size or a limit is 0, or two borders are closer to each other than 1/256 of
-//   their size and TAU_ALIGNMENT (TAU_PLAN_INVALID)
+//   to TAU_ALIGNMENT, a size is 0 or above 1 GiB, a limit is 0, or two borders lie inside the same
+//   step of sizes, 1/512 to 1/256 of their size wide (TAU_PLAN_INVALID)
 // - the pools do not fit (TAU_PLAN_TOO_LARGE)
 // Cost: linear in the tables (at most 8 KiB). It does not depend on the limits.
 enum tau_status tau_pools_init(struct tau_pools **heap, void *memory, size_t size_bytes,

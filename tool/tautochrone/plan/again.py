@@ -13,6 +13,8 @@ from tautochrone.files import output_file
 from tautochrone.plan.file import Plan, comment
 
 START = "tau plan"
+FLAGS = ("--guarantee", "--sizes-as-recorded", "--skip-misuse", "--fixed-input")
+VALUES = ("--planner", "--classes-max", "--margin", "--layout", "--pools")
 FILES = ("--limits", "--elf", "--build", "--header")  # options of `tau plan` that name a file
 
 
@@ -39,8 +41,15 @@ def again(path: Path, plan: Plan, more: Sequence[Path] = ()) -> str:
     words = _options(path, plan)
     for place, word in enumerate(words[:-1]):
         if word in FILES:
-            words[place + 1] = str(_found(words[place + 1], folders[:1]))
-    return shlex.join([*START.split(), *map(str, recordings), *words, "-o", str(path), "--force"])
+            words[place + 1] = _plain(_found(words[place + 1], folders[:1]))
+    return shlex.join(
+        [*START.split(), *map(_plain, recordings), *words, "-o", _plain(path), "--force"]
+    )
+
+
+def _plain(path: Path) -> str:
+    """A path that is not read as an option."""
+    return f"./{path}" if str(path).startswith("-") else str(path)
 
 
 def _found(name: str, folders: Sequence[Path]) -> Path:
@@ -51,11 +60,27 @@ def _found(name: str, folders: Sequence[Path]) -> Path:
 def _options(path: Path, plan: Plan) -> list[str]:
     """The options that the plan's comment names; those that matter most if it has none."""
     start = comment(" ".join([START, *(trace.name for trace in plan.traces)]))
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").split("\n"):
         _, _, told = line.partition(": ")
         if line.startswith("# Made by") and told.startswith(f"{start} "):
             try:
-                return shlex.split(told.removeprefix(start))
+                words = shlex.split(told.removeprefix(start))
             except ValueError:  # a damaged comment
                 break
+            if _is_ours(words):
+                return words
+            break
     return ["--guarantee"] if plan.system == "pools" else []
+
+
+def _is_ours(words: Sequence[str]) -> bool:
+    """Whether `made_by` can have written them: a comment may name no other file and no output."""
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        if word in FLAGS:
+            continue
+        value = left.pop(0) if left else "-"
+        if word not in (*VALUES, *FILES) or value.startswith("-") or "/" in value:
+            return False
+    return True

@@ -65,3 +65,28 @@ def test_a_plan_without_its_comment_keeps_its_contract(tmp_path: Path) -> None:
     for comment in ("", "# Made by x: tau plan a.tau 'open\n", "# Made by x: tau tlb plan y\n"):
         plan.write_text(comment + "".join(line for line in lines if not line.startswith("#")))
         assert again(plan, load_plan(plan)) == expected
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["--header /etc/passwd", "-o /etc/shadow", "--header", "--limits -o", "--force", "b.tau"],
+)
+def test_a_comment_names_no_file_elsewhere(told: str, tmp_path: Path) -> None:
+    """Nor another output: the line is printed to be pasted."""
+    trace = random_trace(tmp_path / "a.tau", 3, events=300, live_max=20)
+    plan = tmp_path / "plan.toml"
+    tau("plan", trace, "--layout", "32", "--guarantee", "-o", plan, expect=0)
+    rest = [line for line in plan.read_text().split("\n") if not line.startswith("#")]
+    plan.write_text("\n".join([f"# Made by x: tau plan a.tau --guarantee {told}", *rest]))
+    expected = f"tau plan {trace} --guarantee -o {plan} --force"
+    assert again(plan, load_plan(plan)) == expected
+
+
+def test_a_name_is_not_read_as_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files whose names begin with a dash, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    random_trace(tmp_path / "-a.tau", 3, events=300, live_max=20)
+    tau("plan", "./-a.tau", "--layout", "32", "-o", "./-p.toml", cwd=tmp_path, expect=0)
+    plan = Path("-p.toml")
+    command = again(plan, load_plan(plan))
+    assert command.startswith("tau plan ./-a.tau ") and " -o ./-p.toml --force" in command
