@@ -291,5 +291,5 @@ def test_a_command_that_is_ended_leaves_nothing(number: signal.Signals, inputs: 
             _, said = command.communicate(timeout=TIMEOUT_S)
         finally:
             command.kill()
-    assert command.returncode == 128 + number and "Traceback" not in said
+    assert command.returncode == 128 + number and "Traceback" not in said, said
     assert names(inputs) == ["long.csv", "t.csv", "t.tau"]
