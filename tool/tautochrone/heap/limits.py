@@ -19,7 +19,6 @@ from tautochrone.files import toml_file
 from tautochrone.heap.objects import Objects
 from tautochrone.trace.file import TraceReader
 
-SIZE_BYTES_MAX = 1 << 30  # as for size_bytes in facts/limits.toml
 NEXT_STEP = "write [[limit]] tables with count, and with size_bytes, type_name or site"
 
 
@@ -69,8 +68,6 @@ def load(path: Path, size_of: Callable[[str], int] | None = None) -> Limits:
             raise reader.fail(f"{place} needs one of size_bytes, type_name and site", place=place)
         try:
             size = (size_of or _needs_program)(type_name) if type_name else size
-            if size is not None and not 1 <= size <= SIZE_BYTES_MAX:
-                raise ValueError(f"{type_name} has {size:,} bytes; at most {SIZE_BYTES_MAX:,}")
         except ValueError as error:
             raise reader.fail(f"{place}: {error}", place=place) from error
         if site is not None:

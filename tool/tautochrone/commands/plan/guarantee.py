@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tautochrone.heap.plan import Wanted
 
 ROWS_MAX = 12
+SIZE_BYTES_MAX = 1 << 30  # as for size_bytes in facts/limits.toml
 
 
 def _refuse_others(wanted: Wanted) -> None:
@@ -107,7 +108,14 @@ def _limits_of(
                 "name the program that was recorded with --elf",
                 EXIT_USAGE,
             )
-    return load(path, program.types.size_of)
+
+    def size_of(name: str) -> int:
+        size_bytes = program.types.size_of(name)
+        if not 1 <= size_bytes <= SIZE_BYTES_MAX:
+            raise ValueError(f"{name} has {size_bytes:,} bytes, not 1 to {SIZE_BYTES_MAX:,}")
+        return size_bytes
+
+    return load(path, size_of)
 
 
 def _with_bounds(plan: Plan, build: Build) -> Plan:
