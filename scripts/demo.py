@@ -165,7 +165,7 @@ def tell_guarantee(planned: dict, pools: dict) -> None:
     print(
         "A heap that cannot fail within its limits, in any order of calls:"
         f" {planned['heap_bytes']:,} bytes for {len(planned['pools'])} pools, each for a band of"
-        f" sizes, with limits {planned['margin'] * 100:g} % above the recorded ones"
+        f" sizes, whose limits have a margin of {planned['margin'] * 100:g} %"
         f" ({planned['measured_heap_bytes']:,} bytes without that). Instructions at most:"
         f" {counted(pools)}."
     )

@@ -12,6 +12,7 @@ from tautochrone.heap.exceeding import Exceeded, exceeded
 from tautochrone.heap.guarantee import arena_problem
 from tautochrone.plan import sizes
 from tautochrone.plan.again import again
+from tautochrone.plan.contract import ranges
 from tautochrone.plan.file import Plan, bucket_bytes, load_any_plan, load_plan
 from tautochrone.plan.remarks import note_plan
 from tautochrone.trace import abi
@@ -50,9 +51,10 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     for trace, reader in opened.items():
         _refuse_other_sizes(trace, reader, plan)
     found = {trace: exceeded(reader, plan) for trace, reader in opened.items()}
+    cut = {trace for trace, reader in opened.items() if _is_cut(reader)}
     result: dict[str, Any] = {
         "plan": str(plan_path),
-        "within_limits": not any(found.values()),
+        "within_limits": False if any(found.values()) else None if cut else True,
         "traces": [
             {
                 "trace": str(trace),
@@ -69,7 +71,9 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
             for row in rows:
                 print(f"{trace}: {told(row, plan)}")
             if not rows:
-                print(f"{trace}: within all limits of {output.count(len(plan.classes), 'band')}")
+                part = ", as far as its events are there" if trace in cut else ""
+                bands = output.count(len(plan.classes), "band")
+                print(f"{trace}: within all limits of {bands}{part}")
         if any(row.site.startswith("+") for rows in found.values() for row in rows):
             print(ADDRESSES)
         print(unseen.told(unseen.LIMITS))
@@ -87,8 +91,12 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     note_plan(plan_path, plan)
     if any(found.values()):
         return EXIT_LIMIT_EXCEEDED
-    is_gap = any(each.is_problem for reader in opened.values() for each in reader.ending.remarks)
-    return EXIT_FAILED if is_gap else EXIT_DONE
+    return EXIT_FAILED if cut else EXIT_DONE
+
+
+def _is_cut(reader: TraceReader) -> bool:
+    """Whether events are missing, so that limits may be exceeded that seem to hold."""
+    return any(remark.is_problem for remark in reader.ending.remarks)
 
 
 def _refuse_other_sizes(trace: Path, reader: TraceReader, plan: Plan) -> None:
@@ -113,9 +121,8 @@ def told(row: Exceeded, plan: Plan) -> str:
             f"{objects} at once in no band: of up to {row.size_bytes:,} bytes, the largest band"
             f" holds {largest:,}; first{where}"
         )
-    blocks = [bucket_bytes(size, plan.layout) for size, _ in plan.classes]
-    low = 1 + max((block for block in blocks if block < row.size_bytes), default=0)
+    sizes_of = ranges(bucket_bytes(size, plan.layout) for size, _ in plan.classes)
     return (
-        f"{objects} of {low:,} … {row.size_bytes:,} bytes at once, the limit is"
-        f" {row.limit_count:,}; first{where}"
+        f"{objects} of {sizes_of[row.size_bytes]} at once, the limit is {row.limit_count:,};"
+        f" first{where}"
     )

@@ -1,8 +1,16 @@
-"""When a plan of bands promises that no call fails."""
+"""When a plan of bands promises that no call fails, and which sizes its bands have."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
+
 from tautochrone.plan.file import Plan, bucket_bytes
+
+
+def ranges(blocks: Iterable[int]) -> dict[int, str]:
+    """The sizes of each band in words, by its block; `blocks` ascend."""
+    return {high: f"{low + 1:,} … {high:,} bytes" for low, high in pairwise([0, *blocks])}
 
 
 def sentence(plan: Plan) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
+from tautochrone.plan.contract import ranges
 from tautochrone.plan.file import MARGIN_MAX, Plan
 from tautochrone.heap.margin import DEFAULT
 from tautochrone.plan.remarks import other_program
@@ -299,13 +300,9 @@ def _say_limits(report: Report, plan: Plan, name: str, threshold: int | None) ->
     if found["within_limits"] is None:
         output.warn(f"tau: {name}: its heap was overwritten, so it left no counts of its bands")
         return
-    lows = [1, *(item.size_bytes + 1 for item in report.classes)]
-    sizes = {
-        item: f"{low:,} … {item.size_bytes:,} bytes"
-        for low, item in zip(lows, report.classes)
-    }
+    sizes = ranges(item.size_bytes for item in report.classes)
     beyond = [
-        f"{output.count(item.exceeded, 'request')} of {sizes[item]} beyond the limit of"
+        f"{output.count(item.exceeded, 'request')} of {sizes[item.size_bytes]} beyond the limit of"
         f" {item.count:,}"
         for item in sorted(report.classes, key=lambda item: -(item.exceeded or 0))
         if item.exceeded
@@ -317,7 +314,7 @@ def _say_limits(report: Report, plan: Plan, name: str, threshold: int | None) ->
             " more aligned than its blocks"
         )
     near = [
-        f"{item.peak:,} of {item.count:,} objects of {sizes[item]}"
+        f"{item.peak:,} of {item.count:,} objects of {sizes[item.size_bytes]}"
         for item in _near(report, plan, threshold)
     ]
     if beyond:

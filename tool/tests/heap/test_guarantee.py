@@ -258,7 +258,10 @@ def test_a_cut_recording_is_not_within_limits(tmp_path: Path) -> None:
     tau("check", plan, trace, expect=0)
     cut = tmp_path / "cut.tau"
     cut.write_bytes(trace.read_bytes()[:600])
-    assert "recovered up to" in tau("check", plan, cut, expect=1).stderr
+    done = tau("check", plan, cut, expect=1)
+    assert "recovered up to" in done.stderr and "as far as its events are there" in done.stdout
+    result = json.loads(tau("check", plan, cut, "--json", expect=1).stdout)
+    assert result["within_limits"] is None
 
 
 def test_the_call_site_that_exceeds_is_named(tmp_path: Path) -> None:

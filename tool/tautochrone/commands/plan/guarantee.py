@@ -13,6 +13,7 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.heap import pools
 from tautochrone.heap.guarantee import Guaranteed, make_guarantee
+from tautochrone.heap.planners.bands import SIZE_BYTES_MAX
 from tautochrone.heap.limits import Limits, load
 from tautochrone.heap.recorded_order import RecordedOrder, recorded_order, told
 from tautochrone.machine.core_build import Build
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from tautochrone.heap.plan import Wanted
 
 ROWS_MAX = 12
-SIZE_BYTES_MAX = 1 << 30  # as for size_bytes in facts/limits.toml
 
 
 def _refuse_others(wanted: Wanted) -> None:
