@@ -49,14 +49,15 @@ static void tree_add(struct tree *tree, size_t leaf, int32_t delta) {
 }
 
 bool tau_bands_peaks(const struct tau_bands_change *changes, const uint64_t *first,
-                     size_t sizes_count, size_t instants_count, uint32_t *peaks) {
+                     size_t sizes_count, size_t instants_count, size_t low_first, size_t low_end,
+                     uint32_t *peaks) {
     struct tree tree = {
         .nodes = malloc(4 * (instants_count + 1) * sizeof *tree.nodes),
         .leaf_of = malloc((instants_count + 1) * sizeof *tree.leaf_of),
     };
     const bool has_memory = tree.nodes != NULL && tree.leaf_of != NULL;
     uint64_t numbered = UINT64_MAX;  // changes that were left when instants got their leaves
-    for (size_t low = 0; has_memory && low < sizes_count; low++) {
+    for (size_t low = low_first; has_memory && low < low_end; low++) {
         const uint64_t left = first[sizes_count] - first[low];
         if (left < numbered / 4 * 3) {
             tree_begin(&tree, changes, first, low, sizes_count, instants_count);

@@ -26,6 +26,7 @@ LEVELS = range(9)  # of the table of sizes: up to POOLS_SIZE_LEVEL_MAX
 SIZE_BYTES_MAX = 1 << 30  # BUDGET_SIZE_MAX_BYTES
 COUNT_MAX = (1 << 32) - 1
 UNREACHED = 1 << 61  # twice this, and a table, is an int64
+PEAKS_STEP = 16  # sizes in one call of the native code, during which no signal is handled
 BAND_BYTES_MAX = 1 << 48  # more than any memory, and the sum of SIZES_MAX bands is not UNREACHED
 
 
@@ -76,8 +77,12 @@ class Build(NamedTuple):
         block = Band(granule, 1)
         known = granule + self.band_bytes + int(self.bits_bytes(np.array([1]))[0])
         fixed = self.arena_bytes([block], 0) - (granule - 1) - known - 1
-        table = int(_step_of(np.array([(largest_bytes - 1) // granule]), 0)[0]) + 1
-        return -(-(bands_bytes + fixed + table) // granule) * granule
+        return -(-(bands_bytes + fixed + self.table_bytes(largest_bytes)) // granule) * granule
+
+    def table_bytes(self, largest_bytes: int) -> int:
+        """The shortest table of sizes up to `largest_bytes`."""
+        units = np.array([(largest_bytes - 1) // self.granule_bytes])
+        return int(_step_of(units, 0)[0]) + 1
 
     @property
     def granule_bytes(self) -> int:
@@ -189,10 +194,11 @@ def peaks_of(sizes: Sizes) -> np.ndarray:
     """[low, high]: the most objects of the sizes number `low` … `high` that were alive at once."""
     count = len(sizes.sizes_bytes)
     peaks = np.zeros((count, count), np.uint32)
-    if not native.library().tau_bands_peaks(
-        sizes.changes, sizes.first, count, sizes.instants_count, peaks
-    ):
-        raise TauError("not enough memory to plan bands", "plan fewer recordings at once")
+    find, instants = native.library().tau_bands_peaks, sizes.instants_count
+    for low in range(0, count, PEAKS_STEP):
+        end = min(low + PEAKS_STEP, count)
+        if not find(sizes.changes, sizes.first, count, instants, low, end, peaks):
+            raise TauError("not enough memory to plan bands", "plan fewer recordings at once")
     return peaks
 
 
@@ -207,18 +213,22 @@ def best_bands(sizes: Sizes, peaks: np.ndarray, build: Build) -> Best:
     such a band holds the same objects as one that ends at its largest recorded size, and its block
     is not smaller. Time: O(sizes²) for each level of the table of sizes.
     """
-    alignment = int(sizes.alignments.max())
+    alignment, largest = int(sizes.alignments.max()), int(sizes.sizes_bytes[-1])
     free = _Search(sizes, peaks, build, None).solve(0)
-    found = []
+    found: list[tuple[int, tuple[Band, ...]]] = []
     for level in LEVELS:
         search = _Search(sizes, peaks, build, level)
-        solved = search.within(CLASSES_MAX)
+        solved = search.solve(0)
+        table_bytes = build.table_bytes(largest)
+        if found and build.least_bytes(solved[0] - table_bytes, largest) > min(found)[0]:
+            continue  # not even with more bands than there may be
+        solved = search.within(CLASSES_MAX, solved)
         if solved is not None:
             bands = search.bands(solved[1])
             # An arena of 0 is none: gaps for alignments can make the core refuse bands.
             found.append((build.arena_bytes(bands, alignment) or UNREACHED, bands))
     assert found, "one band for all sizes is always possible"
-    return Best(min(found)[1], build.least_bytes(free[0], int(sizes.sizes_bytes[-1])))
+    return Best(min(found)[1], build.least_bytes(free[0], largest))
 
 
 class _Search:
@@ -274,19 +284,21 @@ class _Search:
             lows.append(at)
         return int(least[count]) - penalty_bytes * len(lows), lows[::-1]
 
-    def within(self, bands_max: int) -> tuple[int, list[int]] | None:
+    def within(
+        self, bands_max: int, solved: tuple[int, list[int]]
+    ) -> tuple[int, list[int]] | None:
         """The best of the solutions that penalties give with at most so many bands.
 
-        Not always the best of all with so many; the bound of `best_bands` says how far it is.
+        `solved` is the solution without a penalty. With exactly so many bands a solution is the
+        best of all with so many; else the bound of `best_bands` says how far it is.
         """
         low, high = 0, 1
-        solved = self.solve(0)
         while len(solved[1]) > bands_max and high < BAND_BYTES_MAX:
             low, high = high, high * 4
             solved = self.solve(high)
         if solved[0] >= UNREACHED // 2 or len(solved[1]) > bands_max:
             return None
-        while high - low > 1 and low > 0:
+        while high - low > 1 and low > 0 and len(solved[1]) < bands_max:
             middle = (low + high) // 2
             tried = self.solve(middle)
             if len(tried[1]) <= bands_max:
