@@ -41,8 +41,8 @@
 
 // A constant of the core whose name has every option that changes a layout or a bound, such as
 // tau_tlsf_built_word32_check1_fill0_size. A plan's header refers to the one that it was measured
-// with, so it does not link with a core that was built otherwise. Nor does a budgeted heap with a
-// TLSF of other options.
+// with, so it does not link with a core that was built otherwise. Nor do a budgeted heap or pools
+// with a TLSF of other options.
 #define TAU_TLSF_BUILT                                                                             \
     TAU_BUILT_JOINED(TAU_WORD_BITS, TAU_CHECK_LEVEL, TAU_JUNK_FILL, TAU_BUILT_FOR)
 #define TAU_BUILT_JOINED(word, check, fill, optimized) TAU_BUILT_NAME(word, check, fill, optimized)

@@ -349,7 +349,8 @@ enum tau_status tau_pools_init(struct tau_pools **heap, void *memory, size_t siz
     struct budget_layout layout;
     struct tau_budget *made;
     unsigned level = 0;
-    if (heap == NULL || memory == NULL) {
+    TAU_ASSERT(TAU_TLSF_BUILT == TAU_CHECK_LEVEL);  // as in tau_budget_init
+    if (heap == NULL || memory == NULL || TAU_TLSF_BUILT != TAU_CHECK_LEVEL) {
         return TAU_BAD_ARGUMENT;
     }
     enum tau_status status = pools_lay_out(&layout, &level, bands, count, alignment_bytes);

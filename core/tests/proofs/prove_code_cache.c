@@ -13,21 +13,12 @@
 #define TAU_ASSERT_LEVEL 1
 #define TAU_ASSERT_FAILED(text) __CPROVER_assert(0, "assert of the core: " text)
 #include "core/code_cache.c"
+#include "core/tests/proofs/any.h"
 
 enum { PAGES = PROOF_PAGES, FRAMES = PROOF_FRAMES };
 
 static struct tau_code_cache cache;
 static uint8_t page_frames[PAGES];
-
-uint32_t nondet_number(void);
-
-// Ends each proof. That it is reached, so that no assumption excludes every state, is shown by a
-// build in which this fails.
-static void reached(void) {
-#ifdef PROOF_REACHED
-    __CPROVER_assert(0, "reached");
-#endif
-}
 
 static bool has(const struct tau_code_cache_flags *flags, uint32_t frame) {
     return (flags->words[0] >> frame & 1u) != 0;

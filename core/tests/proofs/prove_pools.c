@@ -38,6 +38,7 @@ static size_t moved_bytes;
 
 #include "core/budget.c"
 #include "core/pools.c"
+#include "core/tests/proofs/any.h"
 
 // There is no heap behind the pools.
 #define NEVER_CALLED __CPROVER_assert(0, "no heap is behind the pools")
@@ -95,22 +96,6 @@ static struct {
     uint32_t fresh, length, used;
     bool is_used[BLOCKS_MAX];
 } state[BANDS];
-
-uint32_t nondet_number(void);
-
-// Ends each proof. That it is reached, so that no assumption excludes every state, is shown by a
-// build in which this fails.
-static void reached(void) {
-#ifdef PROOF_REACHED
-    __CPROVER_assert(0, "reached");
-#endif
-}
-
-static uint32_t below(uint32_t limit) {
-    const uint32_t number = nondet_number();
-    __CPROVER_assume(number < limit);
-    return number;
-}
 
 static tau_word link_of(uint32_t band, uint32_t index) {
     return state[band].class->start + index * state[band].class->bucket_bytes;

@@ -59,16 +59,7 @@ static void region_tree_write(const struct tau_region_tree *tree, unsigned level
 }
 
 #include "core/private/pages/region_tree_inline.h"
-
-uint32_t nondet_number(void);
-
-// Ends each proof. That it is reached, so that no assumption excludes every state, is shown by a
-// build in which this fails.
-static void reached(void) {
-#ifdef PROOF_REACHED
-    __CPROVER_assert(0, "reached");
-#endif
-}
+#include "core/tests/proofs/any.h"
 
 // A tree of any content and size.
 static struct tau_region_tree any_tree(void) {

@@ -13,6 +13,7 @@
 
 #define TAU_ASSERT_LEVEL 1
 #define TAU_ASSERT_FAILED(text) __CPROVER_assert(0, "assert of the core: " text)
+#include "core/tests/proofs/any.h"
 #include "core/tlb_color.c"
 
 enum {
@@ -38,22 +39,6 @@ static struct tau_tlb_color_geometry geometry;
 static struct tau_tlb_color_partition partition;
 static struct tau_tlb_color heap;
 static uint32_t bits[1];
-
-uint32_t nondet_number(void);
-
-// Ends each proof. That it is reached, so that no assumption excludes every state, is shown by a
-// build in which this fails.
-static void reached(void) {
-#ifdef PROOF_REACHED
-    __CPROVER_assert(0, "reached");
-#endif
-}
-
-static uint32_t below(uint32_t limit) {
-    const uint32_t number = nondet_number();
-    __CPROVER_assume(number < limit);
-    return number;
-}
 
 // Any partition of these sizes. Each principal has one window.
 static void any_partition(void) {

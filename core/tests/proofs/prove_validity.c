@@ -15,6 +15,7 @@
 #include "core/private/pages/region_tree_inline.h"
 #include "core/private/pages/validity_inline.h"
 #include "core/private/pages/vspace_inline.h"
+#include "core/tests/proofs/any.h"
 
 enum { PAGES = 1 << PROOF_PAGES_LOG2 };
 
@@ -22,16 +23,6 @@ static struct tau_validity_region regions[PAGES];
 static struct tau_validity_stack stacks[PAGES];
 static uint32_t data[PAGES], links[PAGES], tree_words[1];
 static struct tau_vspace space;
-
-uint32_t nondet_number(void);
-
-// Ends each proof. That it is reached, so that no assumption excludes every state, is shown by a
-// build in which this fails.
-static void reached(void) {
-#ifdef PROOF_REACHED
-    __CPROVER_assert(0, "reached");
-#endif
-}
 
 static uint32_t find(uint32_t page) {
     return region_tree_find(&space.tree, (struct tau_page){page}).number;

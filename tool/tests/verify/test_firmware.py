@@ -128,13 +128,17 @@ def test_another_build_of_the_core_does_not_link(planned: Path) -> None:
     assert linked(planned, "m4", "right.elf", heap=("-O2",)).returncode == 0, "heap.c is free"
 
 
-def test_a_budgeted_heap_does_not_link_with_a_tlsf_of_another_build(tmp_path: Path) -> None:
-    gcc = ["gcc", "-O2", f"-I{ROOT}", "-c"]
-    tlsf, budget = str(tmp_path / "tlsf.o"), str(tmp_path / "budget.o")
-    subprocess.run([*gcc, "-DTAU_CHECK_LEVEL=0", str(ROOT / "core/tlsf.c"), "-o", tlsf], check=True)
-    subprocess.run([*gcc, str(ROOT / "core/budget.c"), "-o", budget], check=True)
+@pytest.mark.parametrize(("own", "others"), [("budget", ["tlsf"]), ("pools", ["budget", "tlsf"])])
+def test_a_heap_does_not_link_with_a_core_of_another_build(
+    own: str, others: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "main.c").write_text("int main(void) { return 0; }")
-    link = ["gcc", str(tmp_path / "main.c"), tlsf, budget, "-o", str(tmp_path / "a.out")]
+    link = ["gcc", str(tmp_path / "main.c"), "-o", str(tmp_path / "a.out")]
+    for name in (own, *others):
+        level = "-DTAU_CHECK_LEVEL=1" if name == own else "-DTAU_CHECK_LEVEL=0"
+        gcc = ["gcc", "-O2", f"-I{ROOT}", level, "-c", str(ROOT / f"core/{name}.c")]
+        subprocess.run([*gcc, "-o", str(tmp_path / f"{name}.o")], check=True)
+        link.append(str(tmp_path / f"{name}.o"))
     done = subprocess.run(link, capture_output=True, text=True)
     assert "undefined reference to `tau_tlsf_built_word64_check1_fill0_speed'" in done.stderr
 
