@@ -62,7 +62,7 @@ def test_the_tile_is_shown(
     assert steps == ["tlsf,budget", "pools", "rtvm,conventional", "tile:rtmmu,tile:pagetable"]
     said = capsys.readouterr().out
     assert "in any order of calls: 9,000 bytes for 2 pools" in said
-    assert "limits 15 % above the recorded ones (8,000 bytes without that)" in said
+    assert "limits have a margin of 15 % (8,000 bytes without that)" in said
     shown = json.loads((tmp_path / demo.OUT / "replay.json").read_text(encoding="utf-8"))
     assert [each["name"] for each in shown["systems"]] == ["tlsf", "budget", "pools"]
     assert "the slowest free takes 429 cycles (bound 613) instead of 429" in said

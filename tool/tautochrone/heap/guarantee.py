@@ -151,6 +151,7 @@ def make_guarantee(
         sizes=sizes.sizes_of(readers, layout, is_as_recorded),
         alignment_bytes=alignment,
         recorded_counts=tuple(row.recorded for row in rows),
+        stated_counts=tuple(row.stated for row in rows) if limits.limits else None,
         traces=tuple(map(plan_trace, readers)),
         sections={built.NAME: built.of(core_build, layout)},
     )

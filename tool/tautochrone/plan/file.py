@@ -82,6 +82,7 @@ class Plan:
     margin_source: str | None = None
     spread: float | None = None
     recorded_counts: tuple[int, ...] | None = None
+    stated_counts: tuple[int, ...] | None = None
 
     @property
     def system(self) -> str:
@@ -202,8 +203,9 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
         return plan
     stated = {key: heap.pop(key) for key in SUMS}
     heap["classes"] = tuple(PlanClass(**row) for row in heap["classes"])
-    if "recorded_counts" in heap:
-        heap["recorded_counts"] = tuple(heap["recorded_counts"])
+    for name in ("recorded_counts", "stated_counts"):
+        if name in heap:
+            heap[name] = tuple(heap[name])
     plan = Plan(**heap, traces=tuple(traces), sections=sections)
     validate(plan, reader.path)
     for key, value in stated.items():
@@ -280,6 +282,8 @@ def _validate_bands(plan: Plan, where: str) -> None:
         )
     if len(plan.recorded_counts or ()) != len(blocks):
         raise TauError(f"{where}: recorded_counts must have a number for each band", NEXT_STEP)
+    if plan.stated_counts is not None and len(plan.stated_counts) != len(blocks):
+        raise TauError(f"{where}: stated_counts must have a number for each band", NEXT_STEP)
 
 
 # ---- writing ----

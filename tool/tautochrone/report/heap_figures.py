@@ -1,7 +1,10 @@
 """Figures of a program's heap: live bytes, the heap of each allocator, pools, and sizes."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
+from tautochrone.plan.contract import sentence
+from tautochrone.plan.file import Plan, bucket_bytes
 from tautochrone.replay.entry import OURS, PLANNED, Entry
 from tautochrone.report.curves import Curves
 from tautochrone.report.figure import (
@@ -22,11 +25,6 @@ from tautochrone.report.figure import (
 BAR_PIXELS = 34
 CURVES_SHOWN_MAX = 6
 CIRCLE_PIXELS_MIN, CIRCLE_PIXELS_MAX = 4, 26
-FULL_POOL = "An object that finds its pool full goes to the shared region."
-FULL_BAND = (
-    "A pool holds objects up to its size, down to the size of the next smaller pool; while no pool"
-    " needs more than N, no call fails."
-)
 TIME_FORMAT = "0,0.[000]"  # events, or times
 
 
@@ -113,7 +111,23 @@ def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
     return Panel("footprints", "The heap each allocator needs", caption, figure, columns)
 
 
-def pools(curves: Curves, classes: Sequence[tuple[int, int]], is_banded: bool = False) -> Panel:
+def limits(curves: Curves, plan: Plan) -> Panel:
+    """The limits of a plan of bands, beside what it was made from and what this recording has."""
+    blocks = [bucket_bytes(size_bytes, plan.layout) for size_bytes, _ in plan.classes]
+    columns: dict[str, Sequence[Any]] = {
+        "sizes from": [1, *(block + 1 for block in blocks[:-1])],
+        "sizes up to": blocks,
+        "limit": [count for _, count in plan.classes],
+        "recorded": plan.recorded_counts or (),
+    }
+    if plan.stated_counts is not None:
+        columns["stated by the user"] = plan.stated_counts
+    columns["this recording"] = [int(curves.classes[block].high.max()) for block in blocks]
+    caption = f"{sentence(plan)} The columns are numbers of objects that are alive at once."
+    return Panel("limits", "The plan's limits", caption, None, columns)
+
+
+def pools(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
     """The plan's `classes`, pairs of size in bytes and buckets, with the `curves` of each."""
     columns = {
         "size_bytes": [size for size, _ in classes],
@@ -149,7 +163,7 @@ def pools(curves: Curves, classes: Sequence[tuple[int, int]], is_banded: bool = 
         small=small,
     )
     caption = (
-        f"{FULL_BAND if is_banded else FULL_POOL}"
+        "An object that finds its pool full goes to the shared region."
         f" The small figures show live objects of the {len(small)} largest pools; the line is N."
     )
     return Panel("classes", "The plan's pools", caption, figure, columns)

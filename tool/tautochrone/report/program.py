@@ -71,8 +71,10 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
         isa = ISA_NAMES.get(replays.isa, replays.isa)
         counted = cost_figures.instructions(replays.entries, isa)
         panels += [counted] if counted else []
-    if planned:
-        panels.append(heap_figures.pools(curves, planned, is_banded))
+    if plan is not None and is_banded:
+        panels.append(heap_figures.limits(curves, plan))
+    elif planned:
+        panels.append(heap_figures.pools(curves, planned))
     pool_sizes = {size for size, _ in planned}
     panels.append(heap_figures.sizes(reader.sizes(), pool_sizes, granule, is_banded))
     sentences = _said(curves.peak_bytes, replays.entries, plan, trace.name)

@@ -316,6 +316,7 @@ def test_limits_of_the_user_win(tmp_path: Path) -> None:
     assert (by_size[24].count, by_size[24].recorded, by_size[24].stated) == (5, 20, 5)
     assert by_size[72].count == 7 and by_size[72].recorded == 2
     assert by_size[3000].count == 3  # either three of one or two of the other, never both
+    assert made.plan.stated_counts == tuple(row.stated for row in made.rows)
     words = ["plan", tmp_path / "a.tau", "--guarantee", "--layout", "32", "--limits", path]
     result = json.loads(tau(*words, "--json", expect=0).stdout)
     assert [row["stated_count"] for row in result["pools"]] == [row.stated for row in made.rows]
@@ -409,6 +410,7 @@ def test_limits_of_types(
         ("alignment_bytes = 8", "alignment_bytes = 8192", "an alignment of at most 4,096 bytes"),
         ("recorded_counts = [2, 1]", "recorded_counts = [2]", "a number for each band"),
         ("recorded_counts = [2, 1]", "", "a number for each band"),
+        ("[2, 1]\n", "[2, 1]\nstated_counts = [1]\n", "stated_counts must have a number"),
     ],
 )
 def test_damaged_plans(old: str, new: str, message: str, tmp_path: Path) -> None:

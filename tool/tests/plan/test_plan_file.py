@@ -327,7 +327,8 @@ def test_each_section_of_the_schema_has_a_module_and_each_module_a_section() -> 
 def test_a_plan_has_the_keys_of_the_schema() -> None:
     heap = plan_format.SECTIONS[HEAP]
     assert set(heap["layout"]["values"]) == set(planning.ALIGNMENT_BYTES)
-    whole = replace(PLAN, margin_source="spread", spread=0.02, recorded_counts=(1,))
+    counts = {"recorded_counts": (1,), "stated_counts": (0,)}
+    whole = replace(PLAN, margin_source="spread", spread=0.02, **counts)
     document = tomllib.loads(plan_text(whole, ""))
     assert {"version", *document["heap"]} == set(heap)
     assert set(document["trace"][0]) == set(plan_format.TRACE)

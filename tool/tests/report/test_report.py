@@ -70,7 +70,7 @@ def test_plans_of_both_kinds_stand_in_one_report(trace: Path, tmp_path: Path) ->
     classes = (PlanClass(32, 1), PlanClass(1000, 2))
     recorded, guaranteed = tmp_path / "plan.toml", tmp_path / "guaranteed.toml"
     save_plan(Plan((PlanClass(20, 1),), 1500, "greedy", 0.0), recorded, "a test")
-    bands = Plan(classes, 2400, "bands", 0.0, recorded_counts=(1, 2))
+    bands = Plan(classes, 2400, "bands", 0.0, recorded_counts=(3, 2), stated_counts=(1, 0))
     save_plan(bands, guaranteed, "a test")
     said = {}
     for plan in (recorded, guaranteed):
@@ -82,7 +82,12 @@ def test_plans_of_both_kinds_stand_in_one_report(trace: Path, tmp_path: Path) ->
     assert said["plan"].endswith("in any order of calls, takes 2,400 B (pools).")
     assert "2,400 bytes" in said["guaranteed"] and "plain TLSF 2,000" in said["guaranteed"]
     assert "1,500" not in said["guaranteed"] and "(pools)" not in said["guaranteed"]
-    assert "\n32,1,1,32\n1000,2,2,2000\n" in out.read_text(), "24 is of the band of 32"
+    limits = """sizes from,sizes up to,limit,recorded,stated by the user,this recording
+1,32,1,3,1,1
+33,1000,2,2,0,2
+"""
+    assert limits in out.read_text(), "24 is of the band of 32"
+    assert "No call fails while at most 1 of up to 32 bytes" in out.read_text()
 
 
 def test_a_report_is_not_overwritten_unless_told(trace: Path, tmp_path: Path) -> None:
