@@ -49,9 +49,10 @@ TLSF and the budgeted heap reach their bounds of malloc, free and aligned_alloc:
 bound of their realloc is known to be reached. `tau_budget_realloc` tries the shared region, then a
 bucket, so its longest path contains TLSF's realloc, malloc and free.
 
-The bounds of pools hold for an arena without a heap behind it. Pools have no rare states: a
-random recording reaches the bounds of malloc, free and aligned_alloc, and on Cortex-M4 the bound of
-realloc (`tool/tests/heap/test_guarantee_steps.py`).
+The bounds of pools hold for an arena without a heap behind it. *Refused too* means calls that may
+exceed a limit and are refused. Pools have no rare states: a random recording reaches the bounds of
+malloc, free and aligned_alloc within the limits, and on Cortex-M4 the bound of realloc
+(`tool/tests/heap/test_guarantee_steps.py`).
 
 {0}
 
@@ -91,6 +92,9 @@ SHARED_OR_MOVED = (
     "tau_budget_malloc",
     "tau_budget_free",
 )
+WITHIN = UNUSED_FUNCTIONS["pools"]
+# Of pools that refuse what exceeds a limit: no heap is behind them.
+REFUSED = tuple(name for name in WITHIN if name != "pools_exceed")
 # What the row is called, the system, the operation, and the calls that its paths do not make.
 ROWS = (
     ("`tau_tlsf_malloc`", "tlsf", "malloc", ()),
@@ -105,9 +109,14 @@ ROWS = (
     ("`tau_budget_free`", "budget", "free", ()),
     ("`tau_budget_realloc`, stays in its bucket", "budget", "realloc", SHARED_OR_MOVED),
     ("`tau_budget_realloc`", "budget", "realloc", ()),
-    ("`tau_pools_malloc`, within the limits", "pools", "malloc", UNUSED_FUNCTIONS["pools"]),
-    ("`tau_pools_free`", "pools", "free", UNUSED_FUNCTIONS["pools"]),
-    ("`tau_pools_realloc`, within the limits", "pools", "realloc", UNUSED_FUNCTIONS["pools"]),
+    ("`tau_pools_malloc`, within the limits", "pools", "malloc", WITHIN),
+    ("`tau_pools_malloc`, refused too", "pools", "malloc", REFUSED),
+    ("`tau_pools_calloc`, within the limits", "pools", "calloc", WITHIN),
+    ("`tau_pools_aligned_alloc`, within the limits", "pools", "aligned_alloc", WITHIN),
+    ("`tau_pools_aligned_alloc`, refused too", "pools", "aligned_alloc", REFUSED),
+    ("`tau_pools_free`", "pools", "free", WITHIN),
+    ("`tau_pools_realloc`, within the limits", "pools", "realloc", WITHIN),
+    ("`tau_pools_realloc`, refused too", "pools", "realloc", REFUSED),
 )
 # Those of a build for size: malloc, free and realloc of both heaps.
 SIZE_ROWS = tuple(row for row in ROWS if row[2] != "aligned_alloc" and not row[0].endswith("place"))

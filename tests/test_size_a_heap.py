@@ -5,6 +5,7 @@ of its dots. The firmware that it leads to runs in QEMU on the recorded input an
 allocation fails, and the checksum equals the same program's on this machine.
 """
 
+import json
 import random
 import re
 import shlex
@@ -76,6 +77,49 @@ def test_the_tutorial_leads_to_a_firmware_that_runs(tmp_path: Path) -> None:
     assert_runs(tmp_path / "firmware" / "firmware.elf", program, tmp_path, seeds)
 
 
+def planned(program: str, folder: Path) -> list[Path]:
+    """The sources of a program with the page's files, the core's among them, in a folder."""
+    run(sys.executable, ROOT / "scripts" / "amalgamate.py", folder, cwd=ROOT)
+    heap, watch = re.findall(r"^```c\n(.*?)^```$", (ROOT / PAGE).read_text(), re.M | re.S)
+    (folder / "heap.c").write_text(heap)
+    (folder / "watch.h").write_text(watch)
+    return [source_of(program), *folder.glob("tautochrone*.c"), folder / "heap.c"]
+
+
+WATCH = """
+#include <stdio.h>
+#include "watch.h"
+static unsigned near, refused;
+void heap_near_limit(size_t size_bytes, size_t count, size_t limit_count) {
+    near += size_bytes != 0 && count <= limit_count;
+}
+void heap_refused(size_t size_bytes) { refused += size_bytes != 0; }
+__attribute__((destructor)) static void told(void) { printf("%u near %u", near, refused); }
+"""
+
+
+def test_the_firmware_notices_a_limit_that_is_near_and_one_that_is_exceeded(tmp_path: Path) -> None:
+    """With the limits of one run, that run comes near to all and exceeds none; others do."""
+    program, trace = "cache", tmp_path / "program.tau"
+    elf = firmware.recorded_firmware(program, tmp_path)
+    firmware.record(elf, trace, 7)
+    header = ("--header", tmp_path / "heap_plan.h")
+    words = ("plan", trace, "--margin", "0%", "--guarantee", *header, "--json")
+    made = json.loads(tau_done(*words).stdout)
+    sources = planned(program, tmp_path)
+    (tmp_path / "watch.c").write_text(WATCH)
+    port = "-DTAU_PORT_HEADER=\"watch.h\""
+    elf = firmware.firmware([*sources, tmp_path / "watch.c"], tmp_path, [port])
+    said = {}
+    for seed in (7, 8, 9):
+        text = firmware.emulate(elf, seed)
+        failed, near, refused = re.findall(r"failed (\d+)\n(\d+) near (\d+)$", text)[0]
+        assert failed == refused, text
+        said[seed] = int(near), int(refused)
+    assert said[7] == (len(made["pools"]), 0), said
+    assert any(refused for _, refused in said.values()), said
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("pools", ["never", "always", "guaranteed"])
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -86,11 +130,7 @@ def test_each_program_runs_on_its_plan(tmp_path: Path, program: str, pools: str)
     firmware.record(elf, trace, 7)
     way = ["--guarantee"] if pools == "guaranteed" else ["--pools", pools]
     tau_done("plan", trace, "--margin", "0%", *way, "--header", header)
-    run(sys.executable, ROOT / "scripts" / "amalgamate.py", tmp_path, cwd=ROOT)
-    (heap,) = re.findall(r"^```c\n(.*?)^```$", (ROOT / PAGE).read_text(), re.M | re.S)
-    (tmp_path / "heap.c").write_text(heap)
-    sources = [source_of(program), *tmp_path.glob("tautochrone*.c"), tmp_path / "heap.c"]
-    assert_runs(firmware.firmware(sources, tmp_path), program, tmp_path, [7])
+    assert_runs(firmware.firmware(planned(program, tmp_path), tmp_path), program, tmp_path, [7])
 
 
 # What only one side allocates: newlib's table of files; in C++, each run-time library's reserve for
