@@ -1,6 +1,7 @@
 """Places tasks in the window of the tile without a plan: an aligned window each, owned sets."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tautochrone.errors import TauError
 from tautochrone.facts import tile_format as tile
@@ -117,3 +118,16 @@ def place(
         runs=(*runs, heap_run),
         largest_object_bytes=0,
     )
+
+
+def with_runs(place: Principal, runs: Sequence[Run]) -> Principal:
+    """A task's pages, with other runs of the parts that these are of."""
+    parts = {run.part for run in runs}
+    kept = tuple(run for run in place.runs if run.part not in parts)
+    return replace(place, runs=(*kept, *runs))
+
+
+def without_heap(place: Principal) -> Principal:
+    """A task's pages without its heap's."""
+    runs = tuple(run for run in place.runs if run.part != HEAP)
+    return replace(place, heap_window_bytes=0, runs=runs)

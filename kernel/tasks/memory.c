@@ -22,8 +22,7 @@ static volatile uint32_t *map(uint32_t page, uint32_t rights) {
 static void begin_heap(const struct tau_tasks_description *task) {
     struct tau_task *memory = task->memory;
     struct tau_tlb_color_run run = {0, 0};
-    TAU_KERNEL_ASSERT(task->heap_of < tau_tasks_system.tasks_count);
-    memory->heap = &tau_tasks_system.tasks[task->heap_of].memory->own_heap;
+    memory->heap = &memory->own_heap;
     memory->seed = tau_tasks_system.seed;
     for (uint32_t i = 0; i < TAU_TASK_ARGUMENTS; i++) {
         memory->arguments[i] = task->arguments[i];

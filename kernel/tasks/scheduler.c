@@ -13,17 +13,6 @@ _Static_assert(TAU_TASKS_COUNT <= TAU_TASKS_MAX, "the unit has an owner for each
 
 void tau_tasks_unexpected(void);
 
-// A switch of tasks. The tasks own TLB sets, so the unit is only told who runs: what the last task
-// left in the TLB stays there, in sets that the next one does not use (P4). A build with
-// TAU_TASKS_SWITCH_FORGETS forgets all translations instead, as the kernel of slots does (P2): what
-// a task finds does not depend on who ran before, and it loads all of it again.
-static void switch_owner(uint32_t owner) {
-#ifdef TAU_TASKS_SWITCH_FORGETS
-    TAU_TILE_UNIT[TAU_TILE_TLB_INVALIDATE] = 0;
-#endif
-    tau_tasks_entry.owner = owner;
-}
-
 static uint32_t now(void) {
     return tau_tile_read(TAU_TILE_REGISTER_CYCLE);
 }
@@ -59,7 +48,9 @@ static struct tau_context *resume(struct tau_tasks_state *state, uint32_t task,
                                   uint32_t next_cycle) {
     TAU_KERNEL_ASSERT(task < TAU_TASKS_COUNT);
     if (task != state->running) {
-        switch_owner(task + 1);
+        // The tasks own TLB sets, so the unit is only told who runs: what the last task left in
+        // the TLB stays there, in sets that the next one does not use (P4).
+        tau_tasks_entry.owner = task + 1;
         state->running = task;
     }
     set_timer(next_cycle);

@@ -17,7 +17,7 @@ enum {
 
 // The kernel fills it in before the task starts.
 struct tau_task {
-    struct tau_tlb_color *heap;  // its own, or another task's if heaps are shared
+    struct tau_tlb_color *heap;
     uint32_t arguments[TAU_TASK_ARGUMENTS];
     uint32_t seed;  // of the run
     struct tau_tlb_color own_heap;

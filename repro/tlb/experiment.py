@@ -21,6 +21,7 @@ from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import Principal
 from tautochrone.tlb.tile import shape, simulation
 from testing import placing
+from testing.changed_kernels import ONE_HEAP, Change, ChangedBuilder
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.simulation import Records
 from tautochrone.tlb.tile.system import System, TileTask
@@ -52,17 +53,17 @@ class Experiment:
         self.task_set = task_set
         self.cycles_per_ms = cycles_per_ms
         self.heap_sets = heap_sets or dealt_sets(len(self.rows))
-        self.builder = simulation.builder(folder)
+        self.builder = ChangedBuilder(folder)
         self.tlb = shape.parsed(SHAPE, latency=latency)
         self.geometry = self.tlb.geometry()
         self.repeats = self._repeats()
 
-    def run(self, colored: bool, seed: int, hyperperiods: int, forgets: bool = False) -> Records:
-        """So many hyperperiods behind the warm-ups. FORGETS: each switch empties the TLBs."""
-        return self._run(self.repeats, colored, seed, self.cycles_of(hyperperiods), forgets)
+    def run(self, colored: bool, seed: int, hyperperiods: int, *changes: Change) -> Records:
+        """So many hyperperiods behind the warm-ups, with these changes of the kernel."""
+        return self._run(self.repeats, colored, seed, self.cycles_of(hyperperiods), *changes)
 
     def _run(
-        self, repeats: list[int], colored: bool, seed: int, cycles: int, forgets: bool = False
+        self, repeats: list[int], colored: bool, seed: int, cycles: int, *changes: Change
     ) -> Records:
         if colored:
             places = colored_places(self.geometry, self.heap_sets)
@@ -70,21 +71,19 @@ class Experiment:
         else:
             places = shared_places(self.geometry, len(self.rows))
             kernel = placing.all_sets(self.geometry)
+            changes = (*changes, ONE_HEAP)
         tasks = [
             self._task(number, repeats[number], places[number], colored, seed)
             for number in range(len(self.rows))
         ]
-        return self.simulated(tasks, placing.kernel_pages(self.geometry, kernel), cycles, forgets)
+        return self.simulated(tasks, placing.kernel_pages(self.geometry, kernel), cycles, *changes)
 
     def simulated(
-        self,
-        tasks: Sequence[TileTask],
-        kernel: tuple[int, int],
-        cycles: int,
-        forgets: bool = False,
+        self, tasks: Sequence[TileTask], kernel: tuple[int, int], cycles: int, *changes: Change
     ) -> Records:
-        """A run of these tasks, with the kernel's state and stack there."""
-        return simulated(tasks, kernel, cycles, self.tlb, self.builder, forgets)
+        """A run of these tasks, with the kernel's state and stack there, and changes of it."""
+        self.builder.changes = changes
+        return simulated(tasks, kernel, cycles, self.tlb, self.builder)
 
     def cycles_of(self, hyperperiods: int) -> int:
         """Of so many hyperperiods."""
@@ -119,7 +118,6 @@ class Experiment:
                 row.numbers_log2,
             ),
             place,
-            heap_of=None if colored or number == 0 else 0,
         )
 
     def _repeats(self) -> list[int]:
@@ -147,13 +145,10 @@ def simulated(
     cycles: int,
     tlb: shape.Shape,
     builder: Builder,
-    forgets: bool = False,
 ) -> Records:
     """A run of tasks, with the kernel's state and stack at these addresses."""
     state, stack = kernel
-    system = System(
-        tlb.geometry(), tuple(tasks), state, stack, cycles, is_joint=False, forgets=forgets
-    )
+    system = System(tlb.geometry(), tuple(tasks), state, stack, cycles, is_joint=False)
     found = simulation.simulate(system, tlb, builder)
     if found.faults:
         raise RuntimeError(f"a task was stopped: {found.faults[0]}")
@@ -184,7 +179,7 @@ def shared_places(geometry: Geometry, tasks: int) -> list[Principal]:
         placing.place(geometry, number + 1, anywhere, heap_pages=SHARED_PAGES)
         for number in range(tasks)
     ]
-    return [places[0], *(place.without_heap() for place in places[1:])]
+    return [places[0], *map(placing.without_heap, places[1:])]
 
 
 def misses(found: Records, task: int) -> list[int]:

@@ -12,6 +12,7 @@ from repro.tlb.task_sets import FIGURE_9, TABLE_1, TaskSet
 from tautochrone.tlb.partition import GLOBALS, Principal
 from tautochrone.tlb.tile import shape, simulation
 from testing import placing
+from testing.changed_kernels import FORGETTING
 from tautochrone.tlb.tile.simulation import Records
 from tautochrone.tlb.tile.system import PAGE_BYTES, TileTask
 
@@ -105,11 +106,12 @@ def switches(folder: Path, sets: dict[str, TaskSet], cycles_per_ms: int) -> dict
     found: dict[str, Any] = {}
     for name, task_set in sets.items():
         experiment = Experiment(task_set, cycles_per_ms, folder)
-        policies = {"coloring": (True, False), "malloc": (False, False), "forgetting": (True, True)}
-        found[name] = {
-            policy: _cost(experiment.run(colored, 1, 1, forgets), len(task_set.rows))
-            for policy, (colored, forgets) in policies.items()
+        runs = {
+            "coloring": experiment.run(True, 1, 1),
+            "malloc": experiment.run(False, 1, 1),
+            "forgetting": experiment.run(True, 1, 1, FORGETTING),
         }
+        found[name] = {policy: _cost(done, len(task_set.rows)) for policy, done in runs.items()}
     return found
 
 

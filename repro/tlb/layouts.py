@@ -21,6 +21,7 @@ from repro.tlb.task_sets import FIGURE_9, FIGURE_18, FIGURE_20, TABLE_1, TaskSet
 from tautochrone.tlb.partition import GLOBALS, HEAP, STACK, Principal
 from tautochrone.tlb.partition import Run as PageRun
 from testing import placing
+from testing.changed_kernels import ONE_HEAP
 from tautochrone.tlb.tile.simulation import Records
 from tautochrone.tlb.tile.system import PAGE_BYTES
 
@@ -54,12 +55,12 @@ def heap_alone(experiment: Experiment, seed: int) -> Records:
     colored = colored_places(geometry, experiment.heap_sets)
     shared = shared_places(geometry, len(colored))
     places = [
-        with_heap_of(own, one) if one.runs_of(HEAP) else own.without_heap()
+        with_heap_of(own, one) if one.runs_of(HEAP) else placing.without_heap(own)
         for own, one in zip(colored, shared, strict=True)
     ]
     kernel = placing.kernel_pages(geometry, placing.sets_of(geometry, (KERNEL_SET,)))
     tasks = experiment.sharing_tasks(places, seed)
-    return experiment.simulated(tasks, kernel, experiment.cycles_of(HYPERPERIODS))
+    return experiment.simulated(tasks, kernel, experiment.cycles_of(HYPERPERIODS), ONE_HEAP)
 
 
 def packed(experiment: Experiment, seed: int, is_in_order: bool = False) -> Records:
@@ -68,7 +69,9 @@ def packed(experiment: Experiment, seed: int, is_in_order: bool = False) -> Reco
     end = shared[0].window_start
     state, stack, *own = range(end - (2 * len(shared) + 2) * PAGE_BYTES, end, PAGE_BYTES)
     places = [
-        each.with_runs([PageRun(GLOBALS, first, PAGE_BYTES), PageRun(STACK, second, PAGE_BYTES)])
+        placing.with_runs(
+            each, [PageRun(GLOBALS, first, PAGE_BYTES), PageRun(STACK, second, PAGE_BYTES)]
+        )
         for each, first, second in zip(shared, own[::2], own[1::2], strict=True)
     ]
     tasks = experiment.sharing_tasks(places, seed)
@@ -78,7 +81,8 @@ def packed(experiment: Experiment, seed: int, is_in_order: bool = False) -> Reco
             replace(each, arguments=(count, *each.arguments[1:CHOICE], 0, *each.arguments[4:]))
             for each, count in zip(tasks, used, strict=True)
         ]
-    return experiment.simulated(tasks, (state, stack), experiment.cycles_of(HYPERPERIODS))
+    cycles = experiment.cycles_of(HYPERPERIODS)
+    return experiment.simulated(tasks, (state, stack), cycles, ONE_HEAP)
 
 
 def packed_in_order(experiment: Experiment, seed: int) -> Records:

@@ -95,7 +95,7 @@ def pages(made: System, count: int, **more: object) -> System:
     """The system with a heap of so many pages."""
     place = made.tasks[1].place
     run = Run(HEAP, place.window_start, count * PAGE_BYTES)
-    return with_task(made, 1, place=replace(place.with_runs([run]), **more))
+    return with_task(made, 1, place=replace(placing.with_runs(place, [run]), **more))
 
 
 @pytest.mark.parametrize(

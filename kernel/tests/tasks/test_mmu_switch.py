@@ -1,4 +1,4 @@
-"""The two versions of what a switch does to the MMU, on the same tasks and the same scheduler.
+"""What a switch does to the MMU, and what forgetting would do, on the same tasks and scheduler.
 
 A task of low priority is preempted by one that walks one page, or all pages that it has.
 Forgetting makes the misses of the first the same next to both; colors make them 0. Without either
@@ -14,7 +14,7 @@ import pytest
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
 from tautochrone.tlb.tile import shape, simulation
 from testing import placing
-from tautochrone.tlb.tile.code import Builder
+from testing.changed_kernels import FORGETTING, ChangedBuilder
 
 MS = 5_000
 PAGES = 8
@@ -31,7 +31,7 @@ class Counts(NamedTuple):
     switch_cycles: tuple[int, ...]
 
 
-def run(builder: Builder, colored: bool, forgets: bool, neighbor_walks: int) -> Counts:
+def run(builder: ChangedBuilder, colored: bool, forgets: bool, neighbor_walks: int) -> Counts:
     """Three jobs of the preempted task behind its warm-up."""
     tlb = shape.parsed("16x4", latency=2)  # as of other tests, which build its simulator too
     geometry = tlb.geometry()
@@ -44,7 +44,8 @@ def run(builder: Builder, colored: bool, forgets: bool, neighbor_walks: int) -> 
         walker("t2", 40 * MS, 0, walker_arguments(PAGES, PAGES, 10 * MS), places[1]),
     ]
     kernel_sets = (0,) if colored else ANY_SETS
-    made = system(geometry, tasks, 120 * MS, kernel_sets, is_joint=colored, forgets=forgets)
+    made = system(geometry, tasks, 120 * MS, kernel_sets, is_joint=colored)
+    builder.changes = (FORGETTING,) * forgets
     found = simulation.simulate(made, tlb, builder)
     jobs = [job for job in found.of(1) if job.number > 0]
     assert len(jobs) == 3
@@ -59,7 +60,7 @@ def run(builder: Builder, colored: bool, forgets: bool, neighbor_walks: int) -> 
 @pytest.fixture(scope="module")
 def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[bool, bool, int], Counts]:
     """By colored, forgets and the pages that the neighbor walks."""
-    builder = simulation.builder(tmp_path_factory.mktemp("switch"))
+    builder = ChangedBuilder(tmp_path_factory.mktemp("switch"))
     return {
         (colored, forgets, walks): run(builder, colored, forgets, walks)
         for colored, forgets in ((True, False), (False, True), (False, False))

@@ -17,7 +17,7 @@ import pytest
 from kernel.tests.tasks.task_sets import system, walker, walker_arguments
 from tautochrone.tlb.tile import shape, simulation
 from testing import placing
-from tautochrone.tlb.tile.code import Builder
+from testing.changed_kernels import ONE_HEAP, ChangedBuilder
 from tautochrone.tlb.tile.simulation import Records
 
 MS = 5_000
@@ -30,7 +30,7 @@ HEAP_PAGES = 28
 SHARED_PAGES = 56
 
 
-def run(builder: Builder, colored: bool, seed: int) -> Records:
+def run(folder: Path, colored: bool, seed: int) -> Records:
     """Two hyperperiods."""
     tlb = shape.parsed("16x4", latency=2)
     geometry = tlb.geometry()
@@ -50,10 +50,11 @@ def run(builder: Builder, colored: bool, seed: int) -> Records:
         walker("t2", 16 * MS, 0, arguments[1], places[1]),
     ]
     if not colored:
-        tasks[1] = replace(tasks[1], place=places[1].without_heap(), heap_of=0)
+        tasks[1] = replace(tasks[1], place=placing.without_heap(places[1]))
     kernel_sets = OWN_SETS[0] if colored else ANY_SETS
     cycles = HYPERPERIODS * 16 * MS
     made = system(geometry, tasks, cycles, kernel_sets, is_joint=colored, seed=seed)
+    builder = ChangedBuilder(folder) if colored else ChangedBuilder(folder, ONE_HEAP)
     found = simulation.simulate(made, tlb, builder)
     assert found.faults == []
     assert [len(found.of(task)) for task in (0, 1)] == [1 + 8 * HYPERPERIODS, 1 + HYPERPERIODS]
@@ -71,13 +72,12 @@ def misses(found: Records) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("seeds", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_figures_9_to_12(tmp_path: Path, seeds: int) -> None:
     """Colored nobody misses, whatever was chosen; with one heap both do, each time differently."""
-    builder = simulation.builder(tmp_path)
     totals: tuple[list[int], list[int]] = ([], [])
     for seed in range(1, seeds + 1):
-        colored = run(builder, True, seed)
+        colored = run(tmp_path, True, seed)
         assert set(sum(misses(colored), ())) == {0}
         assert colored.cross_evictions == 0
-        for total, each in zip(totals, misses(run(builder, False, seed)), strict=True):
+        for total, each in zip(totals, misses(run(tmp_path, False, seed)), strict=True):
             total.append(sum(each))
     for total in totals:
         assert sum(total) > 0

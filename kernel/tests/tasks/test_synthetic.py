@@ -22,9 +22,7 @@ OWN_SETS = ((1,), (2,))
 SAME, OTHER = ((3,), (3,)), ((3,), (4,))
 
 
-def run(
-    folder: Path, heap_sets: tuple[tuple[int, ...], ...], latency: int, forgets: bool = False
-) -> Records:
+def run(folder: Path, heap_sets: tuple[tuple[int, ...], ...], latency: int) -> Records:
     """Two hyperperiods."""
     tlb = shape.parsed("16x4", latency=latency)
     geometry = tlb.geometry()
@@ -44,7 +42,7 @@ def run(
     ]
     cycles = HYPERPERIODS * 16 * MS
     joint = heap_sets == OTHER
-    made = system(geometry, tasks, cycles, is_joint=joint, forgets=forgets)
+    made = system(geometry, tasks, cycles, is_joint=joint)
     found = simulation.simulate(made, tlb, simulation.builder(folder))
     assert found.faults == []
     assert [len(found.of(task)) for task in (0, 1)] == [1 + 8 * HYPERPERIODS, 1 + HYPERPERIODS]

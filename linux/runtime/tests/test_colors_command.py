@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.plan.file import plan_text, without_heap
 from tautochrone.tlb.discover.document import toml_of
 from tautochrone.tlb.discover.processors.cpuinfo import processor_name
+from tautochrone.tlb.geometry import known_geometry
+from tautochrone.tlb.planning.planner import plan_partition
+from tautochrone.tlb.tasks import read_tasks
 from testing.recorded import Tau
 from testing.runtime import MakePlan
 
@@ -30,17 +34,14 @@ WINDOW = "[window]\nstart = 0x100000000000\nsize_bytes = 0x80000000\nword_bytes 
 
 @pytest.fixture
 def plan_tlb(tau: Tau, tmp_path: Path) -> MakePlan:
-    """Plan one task for a geometry; `window` is its table in the file, `options` are more."""
+    """Plan one task for a geometry; `window` is its table in the file."""
 
     def write(
-        *options: str,
-        geometry: object = "zen4",
-        window: str = WINDOW.format(8),
-        name: str = "control",
+        geometry: object = "zen4", window: str = WINDOW.format(8), name: str = "control"
     ) -> Path:
         text = TASKS.format(window=window, globals=0).replace("control", name)
         (tmp_path / "tasks.toml").write_text(text)
-        words = ("tasks.toml", "--geometry", geometry, "-o", "plan.toml", "--force", *options)
+        words = ("tasks.toml", "--geometry", geometry, "-o", "plan.toml", "--force")
         done = tau("tlb", "plan", *words)
         assert done.returncode == 0, done.stderr
         return tmp_path / "plan.toml"
@@ -95,7 +96,6 @@ def test_plans_without_pages_for_tasks(
 ) -> None:
     """No [tlb], no task, no sets, other words, a damaged file."""
     refused(tau, r"has no \[tlb\]", "--colors", plan(1 << 20), "--unverified")
-    refused(tau, "gives control no TLB sets", "--colors", plan_tlb("--uncolored"), "--unverified")
     path = plan_tlb(window="", geometry="tile-16x4")
     refused(tau, "words of 4 bytes", "--colors", path, "--unverified")
     path = plan_tlb()
@@ -107,6 +107,10 @@ def test_plans_without_pages_for_tasks(
     refused(tau, "none.toml", "--colors", tmp_path / "none.toml", "--unverified")
     path.write_text(text)
     refused(tau, "no task logger", "--colors", path, "--unverified", "--thread", "1=logger")
+    tasks, geometry = read_tasks(tmp_path / "tasks.toml"), known_geometry("zen4")
+    without = plan_partition(tasks, geometry, is_uncolored=True).partition
+    path.write_text(plan_text(without_heap({"tlb": without}), ""))
+    refused(tau, "gives control no TLB sets", "--colors", path, "--unverified")
 
 
 def test_threads_by_number(tau: Tau, plan_tlb: MakePlan) -> None:

@@ -124,7 +124,7 @@ def _refuse_tasks(path: Path, partition: Partition) -> None:
         )
     for task in tasks:
         if task.mode == UNCOLORED or not any(task.sets):
-            step = "plan again without --uncolored, for a TLB whose sets can be owned"
+            step = "plan again for a TLB whose sets can be owned"
             raise TauError(f"{path} gives {task.name} no TLB sets", step, EXIT_USAGE)
     runs = sum(len(task.runs) for task in tasks)
     if runs > RUNS_MAX:

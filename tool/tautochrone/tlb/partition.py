@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tautochrone.tlb import geometry as geometries
 from tautochrone.tlb.geometry import Geometry
@@ -62,18 +62,6 @@ class Principal:
     def bytes_of(self, part: str) -> int:
         """The bytes of a part's pages."""
         return sum(run.size_bytes for run in self.runs_of(part))
-
-    def with_runs(self, runs: Iterable[Run]) -> Principal:
-        """The principal with other runs of the same parts."""
-        new = tuple(runs)
-        parts = {run.part for run in new}
-        kept = tuple(run for run in self.runs if run.part not in parts)
-        return replace(self, runs=kept + new)
-
-    def without_heap(self) -> Principal:
-        """The principal without its heap."""
-        runs = tuple(run for run in self.runs if run.part != HEAP)
-        return replace(self, heap_window_bytes=0, runs=runs)
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,11 @@ from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import (
     CODE,
     GLOBALS,
-    HEAP,
     ISOLATED,
     STACK,
     UNCOLORED,
     Partition,
     Principal,
-    Run,
 )
 from tautochrone.tlb.refusals import check_periods
 from tautochrone.tlb.response import EntryCycles, Response, responses_in, timings_of
@@ -42,22 +40,19 @@ from tautochrone.tlb.tile.system import (
 )
 
 BESIDE = (-PAGE_BYTES, 0, PAGE_BYTES)
-SWITCHES = ("color", "forget")
 RUN_CYCLES_DEFAULT_MAX = 20_000_000
 KERNEL_BYTES = {GLOBALS: "data_bytes", STACK: "stack_bytes"}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """How tasks are run: for how many cycles (None: two hyperperiods), and how they share.
+    """How tasks are run: for how many cycles (None: two hyperperiods).
 
     All warm-ups together take at most `warm_up_cycles`.
     """
 
     run_cycles: int | None = None
     seed: int = 1
-    switch: str = SWITCHES[0]
-    is_heap_shared: bool = False
     warm_up_cycles: int = WARM_UP_CYCLES_MAX
 
 
@@ -72,16 +67,14 @@ def run(
     found = simulated(program, made, shape, building, choice.warm_up_cycles)
     names = [task.name for task in made.tasks]
     tlbs = TLBS[: len(shape.levels) + 1]
-    unknown = _unknown_bound(tasks, partition, choice)
+    unknown = _unknown_bound(tasks, partition)
     bounds = {} if unknown else _bounds(tasks, partition, shape, entry)
     is_colored = all(each.mode != UNCOLORED for each in _own(partition, tasks))
     return {
         "tasks": str(tasks.path),
         "shape": shape.document(),
         "seed": choice.seed,
-        "switch": choice.switch,
         "is_colored": is_colored,
-        "is_heap_shared": choice.is_heap_shared,
         "run_cycles": made.run_cycles,
         "exceeded": [each._asdict() for each in _exceeded(tasks, shape, names, found, bounds)],
         "jobs": [_job(names[job.task], tlbs, job, bounds) for job in found.jobs],
@@ -102,13 +95,9 @@ def run(
     }
 
 
-def _unknown_bound(tasks: TaskSet, partition: Partition, choice: Choice) -> str | None:
+def _unknown_bound(tasks: TaskSet, partition: Partition) -> str | None:
     """Why the analysis cannot bound any task; None if it can."""
     without = [task.name for task in tasks.tasks if task.cost_cycles is None]
-    if choice.switch != SWITCHES[0]:
-        return "the analysis does not cover a switch that forgets"
-    if choice.is_heap_shared:
-        return "the analysis does not cover a shared heap"
     if without:
         return f"cost_cycles is missing in {', '.join(without)}"
     if all(each.name != KERNEL for each in partition.principals):
@@ -203,16 +192,10 @@ def system_of(tasks: TaskSet, partition: Partition, choice: Choice) -> System:
         )
     principals = {each.name: each for each in partition.principals}
     made = []
-    for number, task in enumerate(ordered):
+    for task in ordered:
         if task.name not in principals:
             raise TauError(f"the plan has no principal {task.name}", "plan these tasks again")
-        place = _place(principals[task.name], partition.geometry)
-        is_user = choice.is_heap_shared and number > 0 and bool(place.runs_of(HEAP))
-        made.append(_task(tasks, task, place.without_heap() if is_user else place))
-        if is_user:
-            made[-1] = replace(made[-1], heap_of=0)
-    if choice.is_heap_shared:
-        made = _with_one_heap(made, principals, partition.geometry)
+        made.append(_task(tasks, task, _place(principals[task.name], partition.geometry)))
     _check_heap_windows(made)
     state, stack = _kernel_pages(principals.get(KERNEL), partition)
     return System(
@@ -223,38 +206,12 @@ def system_of(tasks: TaskSet, partition: Partition, choice: Choice) -> System:
         choice.run_cycles or _hyperperiods(ordered),
         is_joint=all(principals[task.name].mode != UNCOLORED for task in ordered),
         seed=choice.seed,
-        forgets=choice.switch == "forget",
     )
-
-
-def _with_one_heap(
-    made: list[TileTask], principals: dict[str, Principal], geometry: Geometry
-) -> list[TileTask]:
-    """The first task's heap grows by what the others would have had."""
-    first = made[0].place
-    if not first.runs_of(HEAP):
-        raise TauError(f"{made[0].name} has no heap that others could share", "give it heap_bytes")
-    size_bytes = sum(principals[task.name].bytes_of(HEAP) for task in made)
-    window_bytes = PAGE_BYTES << (size_bytes // PAGE_BYTES).bit_length()
-    end = max(each.window_start + each.window_bytes for each in principals.values())
-    start = -(-end // window_bytes) * window_bytes
-    shared = replace(
-        first.with_runs([Run(HEAP, start, size_bytes)]),
-        window_start=start,
-        heap_window_bytes=window_bytes,
-        sets=_all_sets(geometry),
-        mode=ISOLATED,
-    )
-    return [replace(made[0], place=shared), *made[1:]]
 
 
 def _own(partition: Partition, tasks: TaskSet) -> Iterable[Principal]:
     names = {task.name for task in tasks.tasks}
     return (each for each in partition.principals if each.name in names)
-
-
-def _all_sets(geometry: Geometry) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(range(array.sets)) for array in geometry.arrays)
 
 
 def _task(tasks: TaskSet, task: Task, place: Principal) -> TileTask:
@@ -299,7 +256,8 @@ def _place(principal: Principal, geometry: Geometry) -> Principal:
                 f"set {part}_run_bytes = {principal.bytes_of(part)} in the tasks, and plan again",
             )
     if principal.mode == UNCOLORED:
-        return replace(principal, mode=ISOLATED, sets=_all_sets(geometry))
+        sets = tuple(tuple(range(array.sets)) for array in geometry.arrays)
+        return replace(principal, mode=ISOLATED, sets=sets)
     return principal
 
 

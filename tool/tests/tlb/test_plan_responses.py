@@ -61,23 +61,21 @@ def planned(folder: Path, text: str, *words: object) -> dict[str, Any]:
 
 
 def test_the_plan_has_the_bounds_of_the_run(tmp_path: Path) -> None:
-    """The same R as on the tile, which no response exceeds, colored and not; none for the task
-    that is late."""
-    for words in ((), ("--uncolored", "--force")):
-        found = planned(tmp_path, ON_TILE + LOGGER + CONTROL + LATE, *words)["bounds"]
-        rows = {row["task"]: row.get("response_cycles") for row in found["responses"]}
-        assert list(rows) == ["con-trol", "logger", "late"]
-        assert rows["late"] is None
-        done = tau(
-            *(tmp_path, "tlb", "run", "tasks.toml", "--on", "16x4", "--plan", "plan.toml"),
-            *("--cycles", 120_000, "--json"),
-        )
-        assert done.returncode == 0, done.stderr
-        jobs = [job for job in json.loads(done.stdout)["jobs"] if job["number"] > 0]
-        assert {job["task"] for job in jobs} == set(rows)
-        for job in jobs:
-            assert job["bound_cycles"] == rows[job["task"]]
-            assert job["bound_cycles"] is None or job["response_cycles"] <= job["bound_cycles"]
+    """The same R as on the tile, which no response exceeds; none for the task that is late."""
+    found = planned(tmp_path, ON_TILE + LOGGER + CONTROL + LATE)["bounds"]
+    rows = {row["task"]: row.get("response_cycles") for row in found["responses"]}
+    assert list(rows) == ["con-trol", "logger", "late"]
+    assert rows["late"] is None
+    done = tau(
+        *(tmp_path, "tlb", "run", "tasks.toml", "--on", "16x4", "--plan", "plan.toml"),
+        *("--cycles", 120_000, "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    jobs = [job for job in json.loads(done.stdout)["jobs"] if job["number"] > 0]
+    assert {job["task"] for job in jobs} == set(rows)
+    for job in jobs:
+        assert job["bound_cycles"] == rows[job["task"]]
+        assert job["bound_cycles"] is None or job["response_cycles"] <= job["bound_cycles"]
     header = (tmp_path / "plan.h").read_text(encoding="utf-8")
     assert f"#define TAU_PLAN_RESPONSE_CON_TROL_CYCLES {rows['con-trol']}u\n" in header
     assert "TAU_PLAN_RESPONSE_LATE" not in header

@@ -13,7 +13,7 @@ from tautochrone.errors import EXIT_FAILED, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, Tau
 from tautochrone.facts import geometry_format
 from tautochrone.plan.file import load_any_plan, load_plan, plan_text, without_heap
 from tautochrone.tlb.geometry import known_geometry
-from tautochrone.tlb.partition import CODE, GLOBALS, STACK, UNCOLORED
+from tautochrone.tlb.partition import CODE, GLOBALS, STACK
 from tautochrone.tlb.planning.planner import plan_partition
 from testing.command import tau
 from testing.random_trace import MALLOC, write_events
@@ -261,18 +261,15 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(ROOT / "core/tau.c", tmp_path_factory.mktemp("core") / "tau.o", "-c")
 
 
-@pytest.mark.parametrize("is_uncolored", [False, True])
 @pytest.mark.parametrize("name", geometry_format.GEOMETRIES)
-def test_the_core_takes_the_header(
-    tmp_path: Path, core: Path, name: str, is_uncolored: bool
-) -> None:
+def test_the_core_takes_the_header(tmp_path: Path, core: Path, name: str) -> None:
     """It accepts the partition, and finds the planned runs."""
     modes = THREE.replace("code_bytes = 4096", 'code_bytes = 4096\nmode = "isolated"')
     tasks = task_set(tmp_path, modes)
-    partition = plan_partition(tasks, known_geometry(name), is_uncolored).partition
+    partition = plan_partition(tasks, known_geometry(name)).partition
     header = tmp_path / "plan.h"
     words: list[str | Path] = ["tlb", "plan", tasks.path, "--geometry", name, "--header", header]
-    done = tau(*words, *(["--uncolored"] if is_uncolored else []))
+    done = tau(*words)
     if done.returncode == EXIT_LIMIT_EXCEEDED:
         assert "kernel does not fit" in done.stderr  # which is no-miss, where one way is safe
         return
@@ -281,7 +278,7 @@ def test_the_core_takes_the_header(
     said = subprocess.run([str(program)], check=True, timeout=300, capture_output=True, text=True)
     wanted = ["check 0"]
     for number, each in enumerate(partition.principals):
-        runs = each.runs_of("heap") if each.mode != UNCOLORED else []
+        runs = each.runs_of("heap")
         wanted += ["init 0"] if runs else []
         wanted += [f"{number} {run.start} {run.size_bytes}" for run in runs]
     wanted.append(f"stack {partition.principals[0].runs_of(STACK)[0].start}")

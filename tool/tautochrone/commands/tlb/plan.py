@@ -60,12 +60,6 @@ if TYPE_CHECKING:
     " stdout (default: none).",
 )
 @click.option(
-    "--uncolored",
-    "is_uncolored",
-    is_flag=True,
-    help="Plan without sets, to compare with: each task gets the lowest pages of its window.",
-)
-@click.option(
     "--policy",
     type=click.Choice(["lru", "plru", "random"]),
     help="Of a SHAPE: which entry of a full set is evicted, as for `tau tlb run` (default: lru).",
@@ -86,7 +80,6 @@ def command(
     header_path: Path | None,
     scripts_folder: Path | None,
     program_script_path: Path | None,
-    is_uncolored: bool,
     policy: str | None,
     latency: int,
     force: bool,
@@ -126,11 +119,11 @@ def command(
     outputs = [path for path in (plan_path, header_path, program_script_path) if path is not None]
     _refuse_outputs(outputs, inputs, force, as_json)
     geometry = geometry_or_shape(geometry_name, policy)
-    planned = plan_partition(task_set, geometry, is_uncolored, is_compared=True)
+    planned = plan_partition(task_set, geometry, is_compared=True)
     written, sections = list[Path](), dict[str, Any]({TLB: planned.partition})
     if not planned.misfits:
         made_by = f"tau tlb plan {tasks.name} --geometry {geometry_name}"
-        made_by += f" --policy {policy}" * (policy is not None) + is_uncolored * " --uncolored"
+        made_by += f" --policy {policy}" * (policy is not None)
         found = responses.make(task_set, planned.partition, latency, output.note)
         if found is not None:
             made_by += f" --latency {latency}"
@@ -142,22 +135,21 @@ def command(
 
     if not any(map(output_file.is_stdout, outputs)):
         made = () if planned.misfits else (*outputs, *written)
-        lines = [*_told(planned, sections, is_uncolored), *(f"written: {path}" for path in made)]
+        lines = [*_told(planned, sections), *(f"written: {path}" for path in made)]
         facts = _document(tasks, planned, sections)
         output.emit(as_json, "tlb plan", facts, lambda: print(*lines, sep="\n"))
     refuse_misfits(planned)
     return EXIT_DONE
 
 
-def _told(planned: Planned, sections: Mapping[str, Any], is_uncolored: bool) -> list[str]:
+def _told(planned: Planned, sections: Mapping[str, Any]) -> list[str]:
     """The lines for people."""
     from tautochrone import unseen
     from tautochrone.plan.sections import section_named
     from tautochrone.tlb.planning.planner import price, told
 
-    lines = list(chain(*(section_named(name).told(sections[name]) for name in sections)))
-    if not is_uncolored:
-        lines.append(planned.left())
+    lines = [*chain(*(section_named(name).told(sections[name]) for name in sections))]
+    lines.append(planned.left())
     if planned.uncolored is not None:
         lines += told(price(planned.partition, planned.uncolored))
     return lines if planned.misfits else [*lines, unseen.told(unseen.TLB_PLAN)]

@@ -37,18 +37,6 @@ RUN_CYCLES = click.IntRange(1, 2_000_000_000)
     help="Give no task sets of its own, to compare with.",
 )
 @click.option(
-    "--shared-heap",
-    is_flag=True,
-    help="One heap for all tasks, as malloc has; no task has sets of its own.",
-)
-@click.option(
-    "--switch",
-    type=click.Choice(["color", "forget"]),
-    default="color",
-    show_default=True,
-    help="What a switch of tasks does to the TLBs: color: nothing; forget: empties them.",
-)
-@click.option(
     "--policy",
     type=click.Choice(["lru", "plru", "random"]),
     default="lru",
@@ -87,8 +75,6 @@ def command(
     shape_name: str,
     plan_path: Path | None,
     is_uncolored: bool,
-    shared_heap: bool,
-    switch: str,
     policy: str,
     latency: int,
     cycles: int | None,
@@ -101,7 +87,7 @@ def command(
     \b
     tau tlb run tasks.toml --on 16x4
     tau tlb run tasks.toml --on 16x4+128x4 --plan plan.toml --json
-    tau tlb run tasks.toml --on 16x4 --uncolored --shared-heap
+    tau tlb run tasks.toml --on 16x4 --uncolored
 
     The tile is an Ibex processor with a TLB of that shape. Tasks are released by their periods and
     preempt each other, the shortest period first. Before the first release each runs until it
@@ -136,11 +122,10 @@ def command(
             )
         check_plan(task_set, partition, shape)
     else:
-        is_uncolored = is_uncolored or shared_heap
         planned = plan_partition(task_set, shape.geometry(), is_uncolored)
         refuse_misfits(planned)
         partition = planned.partition
-    choice = Choice(cycles, seed, switch, shared_heap, warm_up_cycles)
+    choice = Choice(cycles, seed, warm_up_cycles)
     with scratch() as folder:
         found = run(task_set, partition, shape, choice, builder(folder))
     output.emit(as_json, "tlb run", found, lambda: show(found))

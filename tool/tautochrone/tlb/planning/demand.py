@@ -4,7 +4,6 @@ import ctypes
 import mmap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -271,12 +270,9 @@ def _unfulfilled(partition: Partition, demands: Sequence[Demand]) -> Iterator[st
     asked = {each.name: each for each in demands}
     yield from (f"it has no {name}" for name in asked if name not in planned)
     yield from (f"it also has {name}" for name in planned if name not in asked)
-    is_uncolored = all(each.mode == UNCOLORED for each in partition.principals)
     for name in asked:
-        found = _wrong_pages(partition, planned[name], asked[name])
-        if not is_uncolored:
-            found = chain(_wrong_sets(partition, planned[name], asked[name]), found)
-        yield from (f"{name} {each}" for each in found)
+        for wrong in _wrong_sets, _wrong_pages:
+            yield from (f"{name} {each}" for each in wrong(partition, planned[name], asked[name]))
 
 
 def _wrong_sets(partition: Partition, found: Principal, asked: Demand) -> Iterator[str]:

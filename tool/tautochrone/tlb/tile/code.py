@@ -98,24 +98,26 @@ class Builder:
         made = [self.image(task) for task in system.tasks]
         text = c_text(system, [words for words, _ in made], [entry for _, entry in made])
         kernel = system.kernel_state, system.kernel_stack
-        return self._program(text, len(system.tasks), system.forgets, *kernel)
+        return self._program(text, len(system.tasks), *kernel)
 
     def kernel(self, tasks_count: int, state: int, stack: int) -> Path:
         """The program without its tasks: the code of a kernel for so many, with its two pages."""
-        return self._program(NO_SYSTEM, tasks_count, False, state, stack)
+        return self._program(NO_SYSTEM, tasks_count, state, stack)
+
+    def kernel_sources(self) -> list[Path]:
+        """The sources of the kernel of tasks."""
+        return sorted((self.root / "kernel/tasks").glob("*.[cS]"))
 
     @building()
-    def _program(self, text: str, tasks_count: int, forgets: bool, state: int, stack: int) -> Path:
+    def _program(self, text: str, tasks_count: int, state: int, stack: int) -> Path:
         source = self.folder / "system.c"
         source.write_text(text, encoding="utf-8")
-        switch = ("-DTAU_TASKS_SWITCH_FORGETS",) if forgets else ()
-        flags = (f"-DTAU_TASKS_COUNT={tasks_count}u", *switch)
-        sources = sorted((self.root / "kernel/tasks").glob("*.[cS]"))
+        flags = (f"-DTAU_TASKS_COUNT={tasks_count}u",)
         return link(
             "tile",
             self.root,
             [
-                *(self._object(each, flags).path for each in sources),
+                *(self._object(each, flags).path for each in self.kernel_sources()),
                 *(self._object(self.root / each).path for each in (*CORE, STRINGS)),
                 source,
             ],

@@ -1,7 +1,7 @@
 """A system of tasks with the place of each page, and the C that tells the kernel (system.h)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tautochrone.facts import tile_format as tile
@@ -34,8 +34,7 @@ class Extras:
 class TileTask:
     """A task: when it is released, what it does, and where its pages are.
 
-    The pages of code, globals and stack are one run each. `heap_of` is the task whose heap it uses
-    if it has none.
+    The pages of code, globals and stack are one run each.
     """
 
     name: str
@@ -45,7 +44,6 @@ class TileTask:
     arguments: tuple[int, ...]
     place: Principal
     extras: Extras = Extras()
-    heap_of: int | None = None
 
     def run_of(self, part: str) -> Run:
         """The pages of code, globals or stack."""
@@ -72,7 +70,6 @@ class System:
     run_cycles: int
     is_joint: bool = True
     seed: int = 1
-    forgets: bool = field(default=False)
 
 
 def c_text(system: System, images: Sequence[Words], entries: Sequence[int]) -> str:
@@ -139,22 +136,21 @@ def _tasks(system: System, entries: Sequence[int]) -> list[str]:
     bits: the kernel would take it for one in the past."""
     lines = ["static const struct tau_tasks_description tasks[] = {"]
     heaps = 0
-    for number, (task, entry) in enumerate(zip(system.tasks, entries, strict=True)):
+    for task, entry in zip(system.tasks, entries, strict=True):
         period_cycles, phase_cycles = (
             min(cycles, system.run_cycles) for cycles in (task.period_cycles, task.phase_cycles)
         )
         arguments = ", ".join(f"{value & 0xFFFFFFFF}u" for value in task.arguments) or "0"
-        partition, request, heap_of = "0", "{0}", task.heap_of
+        partition, request = "0", "{0}"
         if task.heap_pages:
             own, shared = (heaps, 0) if system.is_joint else (0, heaps)
             partition = f"&partition_{shared}"
             request = f"{{{own}u, 0, {task.heap_pages}u, {partition_c.mode(task.place)}}}"
-            heap_of, heaps = number, heaps + 1
+            heaps += 1
         lines += [
             f"    {{{period_cycles}u, {phase_cycles}u, {entry:#x}u,",
             f"     {task.run_of(STACK).end:#x}u,",
             f"     (struct tau_task *){task.run_of(GLOBALS).start:#x}u,",
-            f"     {{{arguments}}}, {partition}, {request},",
-            f"     {number if heap_of is None else heap_of}u}},",
+            f"     {{{arguments}}}, {partition}, {request}}},",
         ]
     return [*lines, "};"]
