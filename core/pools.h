@@ -56,9 +56,9 @@ struct tau_pools_statistics {
 // - HEAP or MEMORY is NULL, the end of MEMORY wraps around, ALIGNMENT_BYTES is above 4096 or
 //   neither 0 nor a power of two, or it is above TAU_ALIGNMENT and MEMORY is not a multiple of it
 //   (TAU_BAD_ARGUMENT)
-// - there is no band or more than TAU_BUDGET_CLASSES_MAX, sizes do not increase after rounding up
-//   to TAU_ALIGNMENT, a size is 0 or above 1 GiB, a limit is 0, or two borders lie inside the same
-//   step of sizes, 1/512 to 1/256 of their size wide (TAU_PLAN_INVALID)
+// - COUNT is 0 or above TAU_BUDGET_CLASSES_MAX, a size is 0 or above 1 GiB, a limit is 0, sizes do
+//   not increase after rounding up to TAU_ALIGNMENT, or two borders lie in one step of sizes, 1/512
+//   to 1/256 of their size wide (TAU_PLAN_INVALID)
 // - the pools do not fit (TAU_PLAN_TOO_LARGE)
 // Cost: linear in the tables (at most 8 KiB). It does not depend on the limits.
 enum tau_status tau_pools_init(struct tau_pools **heap, void *memory, size_t size_bytes,

@@ -118,7 +118,7 @@ enum tau_status tau_tlb_color_check(const struct tau_tlb_color_partition *partit
 // never its last page. PAGES is memory for the bits, which the heap keeps. No page is touched.
 // Fails if and only if:
 // - tau_tlb_color_check fails, with its reason
-// - there is no such principal, window or mode, REQUEST asks for no page, a pointer is NULL, or
+// - the principal, window or mode does not exist, REQUEST asks for no page, a pointer is NULL, or
 //   WORDS_COUNT is less than TAU_TLB_COLOR_WORDS of the window's pages (TAU_BAD_ARGUMENT)
 // - the window has too few such pages (TAU_WINDOW_FULL)
 // - in mode no-miss, a set would hold more entries than its safe ways (TAU_WAYS_EXCEEDED)

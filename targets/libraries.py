@@ -68,11 +68,11 @@ class Libraries:
             path = folder / name
             if path.suffix != ".a":
                 raise BuildError(
-                    f"there is no library {name}",
+                    f"unknown library {name}",
                     f'give "{PICOLIBC}", or the path of an archive that ends in .a',
                 )
             if not path.is_file():
-                raise BuildError(f"there is no library {path}", "check the path")
+                raise BuildError(f"library {path} does not exist", "check the path")
             archives.append(path.absolute())
         return cls(PICOLIBC in names, tuple(archives))
 

@@ -267,7 +267,7 @@ def measure(given: Given) -> list[dict[str, Any]]:
     known = {design.name: design for design in designs()}
     for name in given.words:
         if name not in known:
-            raise SynthesisError(f"no unit `{name}`; there are {', '.join(known)}")
+            raise SynthesisError(f"unknown unit `{name}`; use one of {', '.join(known)}")
     rows = []
     for name in given.words or known:
         note(f"area: {name}")

@@ -99,4 +99,4 @@ def test_every_unit_of_the_tile_is_measured(monkeypatch: pytest.MonkeyPatch) -> 
 def test_unknown_unit(capsys: pytest.CaptureFixture[str]) -> None:
     """It says which there are."""
     assert area.BENCH.main(["mmu"]) == 1
-    assert "area: no unit `mmu`; there are pagetable" in capsys.readouterr().err
+    assert "area: unknown unit `mmu`; use one of pagetable" in capsys.readouterr().err

@@ -1,11 +1,11 @@
 // Cold code on Sv39. The steps of a load [SVC-3], of which no two may change places:
 //
-// 1. clear the entry of the page that leaves
-// 2. flush its address: nothing leads to the frame any more
-// 3. copy the page into the frame
-// 4. fence.i: discards instructions fetched from the frame's old content
-// 5. write the entry of the page
-// 6. flush its address, because the hart may keep that it was absent
+// 1. Clear the entry of the evicted page.
+// 2. Flush its address. Nothing leads to the frame any more.
+// 3. Copy the page into the frame.
+// 4. Execute fence.i, which discards instructions fetched from the frame's old content.
+// 5. Write the entry of the page.
+// 6. Flush its address, because the hart may have cached that it was absent.
 #include "core/ports/sv39_code.h"
 
 #include "core/private/bits.h"

@@ -177,7 +177,7 @@ class Decoder:
         try:
             return self._read(data)
         except (IndexError, KeyError, StopIteration) as error:
-            raise JpegError("something ends early, or names what is not there") from error
+            raise JpegError("the data end early, or refer to a missing table") from error
 
     def mcus_count(self) -> int:
         """MCUs of the image whose header was read."""

@@ -86,12 +86,12 @@ TAU_INLINE struct tau_tlsf *paged_blocks_in(uintptr_t start, uint32_t pages) {
 
 // How a free block is cut: the SIZE bytes from PAYLOAD on are allocated.
 struct paged_cut {
-    tau_word size;           // the allocated block
-    tau_word rest;           // the bytes that stay free; 0 if the whole block is allocated
-    uint32_t start;          // the edge in front of the block
-    uint32_t split;          // the edge in front of the rest; `end` if there is none
-    uint32_t end;            // the edge behind the free block
-    const tau_word *behind;  // payload of the next block
+    tau_word size;           // Bytes of the allocated block.
+    tau_word rest;           // Bytes that stay free. 0 if the whole block is allocated.
+    uint32_t start;          // The edge in front of the block.
+    uint32_t split;          // The edge in front of the rest, or `end` without a rest.
+    uint32_t end;            // The edge behind the free block.
+    const tau_word *behind;  // Payload of the next block.
 };
 
 // Cuts the unlisted free block at PAYLOAD with HEADER (its size | TLSF_FREE) for SIZE bytes.

@@ -1,8 +1,8 @@
 // Goal: the contract of break_heap.h, with both ways to free: which pages stay, when pages are
-// released, which calls are refused. Method: examples by hand in a window whose pages are closed
-// until they are looked up. Random programs of the conventional heap are in fuzz_page_heap.c. The
-// purging one is replayed in tool/tests/replay/test_paging.py, where every page is compared
-// with the model of the heap on pages.
+// released, which calls are refused. Method: examples by hand. Every page of the window is closed
+// until it is looked up. Random programs of the conventional heap are in fuzz_page_heap.c. The
+// purging one is replayed in tool/tests/replay/test_paging.py, where every page is compared with
+// the model of the heap on pages.
 #include "core/private/pages/frames_inline.h"
 #include "core/tests/checks/check_frames.h"
 #include "core/tests/checks/check_tlsf.h"

@@ -1,7 +1,7 @@
 // Goal: the contract of page_heap.h: which pages are mapped when, each reason for a refusal,
-// misuse, and that a refused call changes nothing. Method: examples by hand in a window whose pages
-// are closed until they are looked up; one test runs the allocator one instruction at a time, and
-// closes the window whenever a page has been given back.
+// misuse, and that a refused call changes nothing. Method: examples by hand. Every page of the
+// window is closed until it is looked up. One test runs the allocator one instruction at a time,
+// and closes the window whenever a page has been returned.
 #include "core/private/pages/frames_inline.h"
 #include "core/tests/page_heap/page_heap_world.h"
 
@@ -424,9 +424,9 @@ static tau_word misleading_word(void) {
     return (tau_word)((size & ~(size_t)(UNIT - 1)) | test_random_below(4));
 }
 
-// An object full of words that look like headers: a pointer into it is not an object, and the
-// unmapped pages that such words lead to must not be touched. (Where a word leads to another one
-// that fits it, only a canary could tell.)
+// An object full of words that look like headers. A pointer into it is not an object. The unmapped
+// pages that such words lead to must not be touched. Where a word leads to another one that fits
+// it, only a canary could tell.
 static void words_like_headers_lead_nowhere(void) {
     if (TAU_CHECK_LEVEL == 0) {
         return;

@@ -1,9 +1,9 @@
 // Proofs of pools for bands of sizes, for CBMC: the shipped functions, on a heap in any state.
 //
 // tau_pools_init made the heap: its memory is in PROOF_IMAGE, with links relative to the handle.
-// any_state chooses any state that the invariants of docs/spec/pools.md allow: any blocks in use,
-// any order of the free ones, any bytes in those that are in use. Each proof runs one call with any
-// arguments and shows that
+// Then any_state chooses any state that the invariants of docs/spec/pools.md allow: any blocks in
+// use, any order of the free ones, any bytes in those that are in use. Each proof runs one call
+// with any arguments and shows that
 //
 // - a request is served if and only if a band has its size and holds less than its limit [POOLS-1],
 // - an object is a block of its band that was free, aligned, and in no other object,

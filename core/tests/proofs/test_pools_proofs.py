@@ -39,7 +39,7 @@ REPLACED = {
 UNCHANGED = '#include "core/pools.h"'
 TABLE, BUCKET = "private/heap/budget_table.h", "private/heap/budget_bucket.h"
 SIZES, LAYOUT = "private/heap/pools_table.h", "private/heap/budget_layout.h"
-# In core/FILE, OLD becomes NEW, and a proof fails: (what is wrong, file, old, new, proof).
+# In core/FILE, OLD becomes NEW, and a proof fails: (defect, file, old, new, proof).
 MUTANTS = [
     ("blocks overlap", LAYOUT, "bucket * pair->count;\n        if (end >",
      "bucket * (pair->count - 1);\n        if (end >", "init"),
@@ -101,7 +101,7 @@ def prove(
     change: tuple[str, str, str] = ("pools.c", *2 * (UNCHANGED,)),
     arguments: tuple[str, ...] = (),
 ) -> Verdict:
-    """One proof of the core with a CHANGE: a file, what is in it, what is there instead."""
+    """One proof of the core with a CHANGE: a file, its old text, its new text."""
     core = changed_core(folder, *change)
     made = image(core, folder, bands)
     # CBMC takes the length of an array at its word, and this one goes on behind its structure.

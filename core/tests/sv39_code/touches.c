@@ -3,9 +3,10 @@
 //     -plugin libtouches.so,first=A,pages=N,marks=A,period=A,start=A,out=PATH
 //
 // Nothing is written before the instruction at START is executed.
-// One line per event: "t" and the pages in the order of need, if they differ from the line before;
-// "f" and the page of a fault, when its handler reads a byte at MARKS; "p" at the end of a period,
-// which is a call at PERIOD.
+// One line per event:
+// - "t" and the pages in the order of need, if they differ from the line before
+// - "f" and the page of a fault, when its handler reads a byte at MARKS
+// - "p" at the end of a period, which is a call at PERIOD
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -203,7 +203,7 @@ def test_segments_that_meet_within_a_word(tmp_path: Path) -> None:
 def test_numbers_that_are_none(hello: Path, option: str) -> None:
     """Negative, with blanks, with a tail, in another notation, too large, missing."""
     for bad in ("-1", " -1", " 1", "1 ", "1x", "1e9", "1.5", "", "ten", "0x", "9" * 30, "--fill"):
-        assert f"{option}: `{bad}` is no number" in refusal("--program", hello, option, bad)
+        assert f"{option}: `{bad}` is not a number" in refusal("--program", hello, option, bad)
     assert "its value is missing" in refusal("--program", hello, option)
 
 
@@ -216,7 +216,7 @@ def test_options_that_make_no_sense(hello: Path) -> None:
     )
     assert "--speed: unknown option" in refusal("--program", hello, "--speed", "1")
     said = refusal("--program", hello, "--stall", "256")
-    assert "--stall: `256` is no number from 0 to 255" in said
+    assert "--stall: `256` is not a number from 0 to 255" in said
     two = [str(simulator(SMALL)), "--program", str(hello)]
     for option in ("--commands", "--results"):
         done = subprocess.run([*two, option, "-", option, "-"], capture_output=True, text=True)

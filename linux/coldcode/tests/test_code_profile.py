@@ -131,7 +131,7 @@ def test_a_marker_that_is_not_executed_is_a_problem(kernel: Kernel, tmp_path: Pa
     assert not recording.blocks["steady"].any() and recording.blocks["boot"].any()
     (problem,) = problems_of(recording.path)
     assert problem.place == "marker" and problem.next_step
-    assert problem.cause == "never was not executed, so there is no steady state"
+    assert problem.cause == "never was not executed, so steady state never began"
 
 
 def test_names_with_commas_and_spaces_are_recorded(kernel: Kernel, tmp_path: Path) -> None:

@@ -388,7 +388,7 @@ def test_disk_that_is_full_at_once(tau: Tau, build: Build, tmp_path: Path) -> No
 
 
 def test_file_size_limit(tau: Tau, build: Build) -> None:
-    """A limit on file sizes, from outside or set by the program, is no SIGXFSZ [REC-4]."""
+    """A limit on file sizes, from outside or set by the program, raises no SIGXFSZ [REC-4]."""
     for words in (("sh", "-c", f"ulimit -f 600; {build('grind')} 300000"),):
         done = tau("record", "--json", "-o", "out.tau", "--force", "--", *words)
         assert done.returncode == 0, done.stderr

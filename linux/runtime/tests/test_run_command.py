@@ -59,7 +59,7 @@ def test_peaks_and_spilled_objects(run: RunProgram, plan: MakePlan) -> None:
 
 
 def test_the_advised_margin_is_one_that_plan_takes(run: RunProgram, plan: MakePlan) -> None:
-    """It is a percentage, also above 100 %. Beyond the largest margin there is no such advice."""
+    """It is a percentage, also above 100 %. Beyond the largest margin it advises nothing."""
     options = ("--plan", plan(100 * 60_000), "--preset", "none")
     done = run(*objects(500, 40_000), options=options)
     (advised,) = re.findall(r"--margin (\S+) or more;", done.stderr)

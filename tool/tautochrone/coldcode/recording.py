@@ -172,7 +172,7 @@ def problems_of(path: Path) -> list[DamagedError]:
         return [error]
     if recording.marker_time is None and recording.settings.marker is not None:
         name = recording.settings.said("marker") or f"{recording.settings.marker:#x}"
-        cause = f"{name} was not executed, so there is no steady state"
+        cause = f"{name} was not executed, so steady state never began"
         step = "let QEMU run longer, or choose a function that the kernel calls when it has booted"
         return [DamagedError("marker", cause, step)]
     if not recording.blocks["steady"].any():

@@ -252,7 +252,7 @@ def _sources(description: Description, place: str, patterns: list[str]) -> list[
         except TauError as error:
             raise description.fail(place, error.message, error.next_step) from error
         if not files:
-            raise description.fail(place, f"there is no file {pattern}", "check the path")
+            raise description.fail(place, f"{pattern} does not exist", "check the path")
         found += files
     return found
 

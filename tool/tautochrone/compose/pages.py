@@ -67,7 +67,7 @@ def order_of(size_bytes: int) -> int:
         if UNIT << 2 * order == size_bytes:
             return order
     sizes = ", ".join(str(UNIT << 2 * order) for order in range(ORDER_MAX + 1))
-    raise TauError(f"there are no pages of {size_bytes} bytes", f"use one of {sizes}")
+    raise TauError(f"a page cannot have {size_bytes} bytes", f"use one of {sizes}")
 
 
 def segments_of(executable: Path) -> list[Segment]:

@@ -97,7 +97,7 @@ class System:
         for number, application in enumerate(self.applications):
             if application.name == name:
                 return number
-        raise TauError(f"there is no application {name}")
+        raise TauError(f"unknown application {name}")
 
     def tile_of(self, application: Application, task: str) -> int | None:
         """The tile that runs a task; None if no slot does."""

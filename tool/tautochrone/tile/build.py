@@ -67,7 +67,7 @@ class Options:
         described(self.unit)
         if self.config not in config_format.CONFIGS:
             known = ", ".join(config_format.CONFIGS)
-            raise TauError(f"configuration `{self.config}`: there are {known}")
+            raise TauError(f"unknown configuration `{self.config}`: use one of {known}")
         if not 1 <= self.tiles <= 8:
             raise TauError(f"{self.tiles} tiles: 1 to 8")
         if not 2 <= self.page_bits <= 18 or not 2 <= self.frame_bits <= 18:

@@ -82,7 +82,7 @@ def timings_of(tasks: TaskSet, costs: Mapping[str, int]) -> list[Timing]:
     for each in tasks.tasks:
         if each.name not in costs:
             raise TauError(
-                f"{each.name} has no cost, so there is no bound", "give its cost_cycles"
+                f"{each.name} has no cost, and so no bound", "give its cost_cycles"
             )
     return [
         Timing(each.name, each.period_cycles, costs[each.name]) for each in tasks.by_priority()

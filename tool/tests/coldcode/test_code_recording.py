@@ -218,7 +218,7 @@ def test_a_recording_without_steady_state_is_a_problem(path: Path) -> None:
     blocks = [forge.BLOCKS[0], forge.BLOCKS[3][:2] + (0,) + forge.BLOCKS[3][3:]]
     forge.write(path, blocks=blocks, touches=[], end=(form.ABSENT, 10, 0, 2))
     status, said = run("check", path)
-    assert status == 1 and "work was not executed, so there is no steady state" in said
+    assert status == 1 and "work was not executed, so steady state never began" in said
     status, said = run("info", path)
     assert status == 0 and "marker       work was not executed: all of it is boot" in said
 

@@ -197,7 +197,7 @@ def test_a_limit_of_data_is_named(kibibytes: int) -> None:
     """Python starts with less; with the largest one a command runs."""
     words = ["bash", "-c", f'ulimit -d {kibibytes}; exec "$@"', "bash", *TAU, "--version"]
     done = subprocess.run(words, capture_output=True, text=True)
-    is_named = done.stderr.startswith("tau: there is not enough memory\n  next: close other")
+    is_named = done.stderr.startswith("tau: not enough memory\n  next: close other")
     assert done.returncode == 0 or (is_named and "RLIMIT_DATA" in done.stderr), done
 
 

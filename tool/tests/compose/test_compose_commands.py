@@ -299,9 +299,9 @@ def test_no_name_is_a_file_of_ours(system: Path, name: str) -> None:
 
 def test_paths_sources_and_compilers_are_named(system: Path) -> None:
     said = refusal(system, ('["ping.c"]', '["pong.c"]'))
-    assert "system.toml:18: application[0].sources: there is no file pong.c" in said
+    assert "system.toml:18: application[0].sources: pong.c does not exist" in said
     assert said.count("application[0].sources") == 1
-    (system.parent / "pong.c").write_text("this is no C\n")
+    (system.parent / "pong.c").write_text("this is not C\n")
     said = compose("build", system).stderr
     assert "ping cannot be compiled" in said and "pong.c:1:1: error" in said
 
@@ -419,7 +419,7 @@ def test_paths_of_flags_sources_and_libraries_start_from_the_file(system: Path) 
     assert document(*words)["tasks"] == ["ping", "pong"]
     change(system, ("libextra.a", "libother.a"))
     said = compose("build", system).stderr
-    assert "application[0].libraries" in said and "there is no library" in said
+    assert "application[0].libraries" in said and "library " in said and "does not exist" in said
 
 
 def test_what_is_no_executable_is_refused(system: Path) -> None:

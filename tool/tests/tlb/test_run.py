@@ -245,7 +245,7 @@ def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
         (ON_TILE + task(1), ["--on", "12x4"], "sets and ways are powers of two"),
         (ON_TILE + task(1), ["--on", "16x4+16x4+16x4"], "3 levels are more"),
         (ON_TILE + task(1).replace("program", "# "), ["--on", "16x4"], "has no program"),
-        (ON_TILE + task(1, program="missing.c"), ["--on", "16x4"], "there is no file"),
+        (ON_TILE + task(1, program="missing.c"), ["--on", "16x4"], "missing.c does not exist"),
         (ON_TILE + "".join(map(task, range(16))), ["--on", "64x4"], "more than the tile's 15"),
         (ON_TILE + task(1, arguments=[2, 9000, 2, 0, 1]), ["--on", "16x4"], ""),
         (ON_TILE + task(1), ["--on", "16x4", "--plan", "none.toml"], "none.toml"),

@@ -117,7 +117,7 @@ def test_wrong_input_is_refused(tasks: Path) -> None:
     wrong = tasks.with_name("wrong.toml")
     wrong.write_text(OWN_GEOMETRY.replace("\nways = 2", "\nways = 0"), encoding="utf-8")
     for geometry, code, said in (
-        ("zen9", EXIT_USAGE, "there is no geometry zen9"),
+        ("zen9", EXIT_USAGE, "unknown geometry zen9"),
         (wrong, EXIT_FAILED, "wrong.toml:10: array[0].ways is 0, expected an integer from 1"),
         (tasks.with_name("missing.toml"), EXIT_FAILED, "missing.toml: no such file"),
     ):

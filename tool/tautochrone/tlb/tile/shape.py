@@ -115,7 +115,7 @@ def parsed(text: str, policy: str = "lru", latency: int = 1) -> Shape:
     if len(levels) > 2:
         raise _wrong(text, f"{len(levels)} levels are more than the unit's two")
     if policy not in POLICIES:
-        raise TauError(f"there is no policy {policy}", f"use {', '.join(POLICIES)}", EXIT_USAGE)
+        raise TauError(f"unknown policy {policy}", f"use {', '.join(POLICIES)}", EXIT_USAGE)
     if not 1 <= latency <= LATENCIES_MAX:
         raise TauError(f"a latency of {latency} cycles", f"use 1 to {LATENCIES_MAX}", EXIT_USAGE)
     return Shape(tuple(levels), policy, latency, text.endswith(HASHED))

@@ -181,7 +181,7 @@ except TauError as error:
     ("words", "status", "text"),
     [
         (["--cpu", "4096"], 2, "CPU 4096 is not one of those"),
-        (["--on", "nonsense"], 2, "there is no geometry nonsense"),
+        (["--on", "nonsense"], 2, "unknown geometry nonsense"),
         (["--on", "16x4", "--policy", "fifo"], 2, "fifo"),
         (["--cpu-seconds", "0"], 2, "cpu-seconds"),
         (["--policy", "lru"], 2, "--policy needs a simulated processor"),

@@ -144,7 +144,7 @@ class Host:
     @staticmethod
     def _done(is_done: bool) -> None:
         if not is_done:
-            raise TauError("there is not enough memory for a walk")
+            raise TauError("not enough memory for a walk")
 
 
 def _address_of(pages: Pages) -> Pages:
