@@ -6,7 +6,7 @@
 //                                 STATES
 #include "core/tests/kit/mechanism.h"
 
-#ifndef TAU_FUZZER  // libFuzzer has a main of its own
+#ifndef TAU_FUZZER  // libFuzzer has a main of its own.
 int main(int argc, char **argv) {
     const char *const command = argc > 1 ? argv[1] : "examples";
     if (strcmp(command, "examples") == 0) {
