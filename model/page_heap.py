@@ -39,7 +39,7 @@ class PagedTlsf(Tlsf):
         self.first = first
         self.pages = pages
         self.block_max_bytes = heap_bytes
-        self.gap_bytes = 2 * self.unit  # in front of an object that starts a page
+        self.gap_bytes = 2 * self.unit  # In front of an object that starts a page.
 
     # Addresses
 
@@ -210,7 +210,7 @@ class PageHeap(PagedHeap):
         for edge in sorted(self.blocks.edges()):
             self.regions[edge] = {edge: self._take()}
 
-    # What there is
+    # What there is.
 
     @property
     def committed(self) -> set[int]:

@@ -30,14 +30,14 @@ from typing import NamedTuple
 class Protocol:
     """The protocol, and what a mutant does wrong."""
 
-    parks: bool = True  # else frames are free at once
-    parks_tables: bool = True  # else table pages are free at once
-    has_two_lists: bool = True  # else all that is parked is free at an epoch's end
+    parks: bool = True  # Else frames are free at once.
+    parks_tables: bool = True  # Else table pages are free at once.
+    has_two_lists: bool = True  # Else all that is parked is free at an epoch's end.
     reads_before_flush: bool = True  # else flushes first and acknowledges whatever epoch it is then
     flushes_before_acknowledging: bool = True
-    waits_for_all: bool = True  # else for all but hart 0
-    flushes_tables: bool = True  # else leaf entries only, as a flush of one address does
-    clears_before_parking: bool = True  # else the entry goes when the lock is already open
+    waits_for_all: bool = True  # Else for all but hart 0.
+    flushes_tables: bool = True  # Else leaf entries only, as a flush of one address does.
+    clears_before_parking: bool = True  # Else the entry goes when the lock is already open.
 
 
 class Hart(NamedTuple):
@@ -45,23 +45,23 @@ class Hart(NamedTuple):
 
     tables: frozenset[tuple[int, int]] = frozenset()  # (slot, table)
     leaves: frozenset[tuple[int, int]] = frozenset()  # (slot, page)
-    has_acknowledged: bool = False  # this epoch
+    has_acknowledged: bool = False  # This epoch.
     flush_step: int = 0
     operation: str = ""
     slot: int = 0
-    table: int = 0  # that is being given back
+    table: int = 0  # That is being given back.
 
 
 class World(NamedTuple):
     """All of memory and all harts. A frame that is nowhere else is handed out."""
 
-    roots: tuple[int | None, ...]  # the table in each slot's entry
-    leaf: tuple[int | None, ...]  # by frame: what its only entry holds if it is read as a table
+    roots: tuple[int | None, ...]  # The table in each slot's entry.
+    leaf: tuple[int | None, ...]  # By frame: what its only entry holds if it is read as a table.
     free: frozenset[int]
-    closing: frozenset[int]  # parked before this epoch
-    parked: frozenset[int]  # parked during it
+    closing: frozenset[int]  # Parked before this epoch.
+    parked: frozenset[int]  # Parked during it.
     harts: tuple[Hart, ...]
-    owner: int | None = None  # of the lock
+    owner: int | None = None  # Of the lock.
 
 
 class Reached(Exception):
@@ -185,7 +185,7 @@ def operations(protocol: Protocol, world: World, number: int) -> Iterator[tuple[
             yield f"hart {number} will {name} {wanted}", put(world, number, begun, owner=number)
     elif hart.operation == "map":
         for frame in world.free:
-            leaf = with_item(world.leaf, frame, None)  # table pages are zeroed
+            leaf = with_item(world.leaf, frame, None)  # Table pages are zeroed.
             changes = {"leaf": leaf, "free": world.free - {frame}}
             changes["roots"] = with_item(world.roots, slot, frame)
             begun = hart._replace(operation="fault")

@@ -39,8 +39,8 @@ MACROS = {
 TARGETS = {"host": "", "m4": "arm-none-eabi-"}
 # The port of a hart with 64-bit addresses.
 HOST_ONLY = {"sv39_code.c"}
-PARTS = {"paged"}  # what heaps on pages share
-GIVEN = re.compile(r"__(wrap|real)_\w+|memmove|memset")  # by the linker or the library
+PARTS = {"paged"}  # What heaps on pages share.
+GIVEN = re.compile(r"__(wrap|real)_\w+|memmove|memset")  # By the linker or the library.
 MAIN = re.compile(r'extern "C" \{|//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.S)
 BRACES = re.compile(r"\{[^{}]*\}")
 NEITHER = re.compile(r"__attribute__|_Static_assert|TAU_STATIC_ASSERT|__asm__")

@@ -171,7 +171,7 @@ def test_damaged_chunk_is_counted(raw: Path, tmp_path: Path) -> None:
     data = bytearray(raw.read_bytes())
     at = 0
     while (at := data.find(b"TauC" + struct.pack("<I", 1), at + 1)) > 0:
-        data[at + 500 : at + 600] = b"\xf8" * 100  # a tag without an operation
+        data[at + 500 : at + 600] = b"\xf8" * 100  # A tag without an operation.
     (tmp_path / "bad").write_bytes(data)
     damaged = merge.merge_raw(tmp_path / "bad", tmp_path / "bad.tau").damaged_chunks
     assert damaged >= 1

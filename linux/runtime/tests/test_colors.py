@@ -164,7 +164,7 @@ def test_what_does_not_fit_is_spilled_or_refused(
     done = run(program, "name:small", options=("--colors", plan, "--unverified", "--strict"))
     assert done.document["refusals"] > 0 and done.document["spilled_objects"] == 0
     task = done.document["colors"]["tasks"][0]
-    assert task["objects"] * 20 < task["heap_bytes"]  # not those that were refused
+    assert task["objects"] * 20 < task["heap_bytes"]  # Not those that were refused.
 
 
 def test_random_calls_of_a_task(build: Build, run: RunProgram, plan_tasks: PlanTasks) -> None:

@@ -38,7 +38,7 @@ TESTS = (
     *("tst-obstack", "tst-posix_memalign", "tst-pvalloc", "tst-pvalloc-fortify", "tst-realloc"),
     *("tst-reallocarray", "tst-tcfree1", "tst-tcfree2", "tst-tcfree3", "tst-trim1", "tst-valloc"),
 )
-LONG = ("tst-mallocfork2", "tst-mallocfork3")  # a minute each without us
+LONG = ("tst-mallocfork2", "tst-mallocfork3")  # A minute each without us.
 # It maps pages over the neighbors of a large object, which would be alone in pages of its own: only
 # its part for all systems can apply.
 MORE_FLAGS = {"tst-free-errno": ("-U__linux__",)}

@@ -118,7 +118,7 @@ def misplaced(pages: Sequence[Sequence[Piece]], linked: Sequence[Piece], start: 
         for piece in page:
             there = places.get(piece.name)
             if there is None:
-                continue  # nothing calls it, so the linker left it out
+                continue  # Nothing calls it, so the linker left it out.
             end = there.address + there.size_bytes
             if there.address < first or end > first + pages_of(piece) * PAGE_BYTES:
                 where = f"{there.address:#x}, not on page {number} at {first:#x}"

@@ -12,8 +12,8 @@ from tautochrone.coldcode.link_map import Piece, alignment_bytes, with_larger_si
 from tautochrone.coldcode.recording import CodeRecording, refuse_other_kernel
 from tautochrone.errors import TauError
 
-UNKNOWN_SHOWN = 3  # names of functions in a message
-FREED = (".init", ".exit")  # sections of the kernel that leave RAM when it has booted
+UNKNOWN_SHOWN = 3  # Names of functions in a message.
+FREED = (".init", ".exit")  # Sections of the kernel that leave RAM when it has booted.
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def _run(command: list[str], how: How) -> str:
         done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=STDERR,  # our stdout is for the result
+            stdout=STDERR,  # Our stdout is for the result.
             stderr=subprocess.PIPE,
             timeout=how.seconds_max,
             check=False,

@@ -37,7 +37,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(dir_okay=False, path_type=Path)
 FACT_CHARACTERS_MAX = 200
 REPLAY_BYTES_MAX = 1 << 26
-PAGE_US = 442.0  # 4 KiB of the paper's NOR flash [P3-21]
+PAGE_US = 442.0  # 4 KiB of the paper's NOR flash [P3-21].
 CODE_OPTIONS = (
     click.option(
         "--kernel",

@@ -22,9 +22,9 @@ from tautochrone.errors import EXIT_USAGE, TauError
 
 SOURCE = "kernel/systems/neighbors/neighbor.c"
 TASK = "neighbor"
-NEIGHBORS_MAX = 8  # applications in idle slots of one run
-NEIGHBOR = "~neighbor"  # no name of a user has a ~
-RUNS_MAX = 1_000_000  # whose seeds differ
+NEIGHBORS_MAX = 8  # Applications in idle slots of one run.
+NEIGHBOR = "~neighbor"  # No name of a user has a ~.
+RUNS_MAX = 1_000_000  # Whose seeds differ.
 EXTRA_RUNS_MAX = 8
 ADDRESS, STRIDE = 0x80200000, 0x100000
 
@@ -62,7 +62,7 @@ class Campaign:
     first_run: int | None = None
     together: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
     delay_frames: int = 0
-    extra_runs: int = 0  # only for slots together
+    extra_runs: int = 0  # Only for slots together.
 
     @property
     def short(self) -> tuple[tuple[str, str, int, int], ...]:
@@ -223,7 +223,7 @@ def _refuse_nothing(
 ) -> None:
     if not places and not others:
         raise TauError(
-            "no neighbor has a place: no slot is idle, or no application is left",
+            "no neighbor has a place: the system has no idle slot, or no more application",
             'give a tile of the system a slot "idle", or compare one --application with the others',
         )
     hidden = leaks.cannot_show(request.leak, system, names, places) if request.leak else None

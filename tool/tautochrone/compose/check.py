@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tautochrone.compose.run import Mark, Run, Slot
 from tautochrone.compose.system import System, uses_link
 
-Event = tuple[int, str, int, int]  # tile, what, which, cycle
+Event = tuple[int, str, int, int]  # Tile, what, which, cycle.
 
 
 @dataclass(frozen=True)

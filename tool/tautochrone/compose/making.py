@@ -149,7 +149,7 @@ def make(description: Description, folder: Path, leak: str | None = None) -> Mad
         _check_os_slot(description, system, kernel)
     _check_frames(description, system)
     _check_pages(description, system)
-    if leak == "page-mix":  # this kernel gives what does not fit
+    if leak == "page-mix":  # This kernel gives what does not fit.
         return made_of(system, base, kernel)
     tiles = tuple(_fit(description, system, place) for place in range(len(system.slots)))
     return made_of(system, base, kernel, tiles)

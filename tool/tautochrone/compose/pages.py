@@ -10,10 +10,10 @@ from tautochrone.facts import tile_format as tile
 
 WINDOW = tile.ADDRESS_WINDOW
 UNIT = facts.SIZE_PAGE_BYTES_MIN
-WINDOW_END = WINDOW + (UNIT << 18)  # a page number has 18 bits
+WINDOW_END = WINDOW + (UNIT << 18)  # A page number has 18 bits.
 ORDER_MAX = 7
 READ, WRITE, EXECUTE = 1, 2, 4
-GUARD_ORDER = 2  # of a page as large as the guard of a stack
+GUARD_ORDER = 2  # Of a page as large as the guard of a stack.
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from tautochrone.facts import compose_format
 # Entries for more than its own segments: its system page and the base code. Queues come on top.
 ENTRIES_BESIDES = 2
 NAME_CHARACTERS_MAX = 31
-ENTRIES_GOOD = 8  # few enough for one of the larger TLBs
+ENTRIES_GOOD = 8  # Few enough for one of the larger TLBs.
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from tautochrone.report.figure import (
 BAR_PIXELS = 34
 CURVES_SHOWN_MAX = 6
 CIRCLE_PIXELS_MIN, CIRCLE_PIXELS_MAX = 4, 26
-TIME_FORMAT = "0,0.[000]"  # events, or times
+TIME_FORMAT = "0,0.[000]"  # Events, or times.
 
 
 def live_bytes(curves: Curves) -> Panel:

@@ -58,7 +58,7 @@ class Case:
     found: dict[str, str]
     only: str | None = None
     user_slot_cycles: int = 3000
-    path: Path | None = None  # of an example, instead of the rest
+    path: Path | None = None  # Of an example, instead of the rest.
     refused: str = "the leak {leak} cannot show in"
 
 
@@ -69,7 +69,7 @@ ALL = {
     "kernel-path": "kernel path",
     "one-table": "TLB",
 }
-BOTH = {leak: name for leak, name in ALL.items() if leak != "tlb"}  # each clears the other's TLB
+BOTH = {leak: name for leak, name in ALL.items() if leak != "tlb"}  # Each clears the other's TLB.
 NAMES = {**ALL, "page-mix": "page mix", "dma": "DMA"}
 AFTER_LOADER = {"tlb": "TLB", "gate": "gate", "one-table": "TLB"}
 A, B = "a.work", "b.work"

@@ -154,7 +154,7 @@ def test_command_line(trace: Path) -> None:
             assert (bound is None) == (operation["grows"] == "linear")
             assert bound is None or operation["max_cycles"] <= bound
         for kind in ("malloc", "free", "fault"):
-            points = system["operations"][kind]["by_size"]  # every call is in one of them
+            points = system["operations"][kind]["by_size"]  # Every call is in one of them.
             assert sum(points["calls"]) == system["operations"][kind]["count"]
             assert max(points["cycles"]) == system["operations"][kind]["max_cycles"]
             pairs = list(zip(points["size_bytes"], points["cycles"], strict=True))

@@ -68,7 +68,7 @@ def prepared(archive: Path) -> Path:
             (copy if is_folder else unpack)(archive, folder)
             put(folder)
         except TauError:
-            shutil.rmtree(folder)  # a disk may be full of it
+            shutil.rmtree(folder)  # A disk may be full of it.
             raise
 
     parent = build_cache.cache_folder()

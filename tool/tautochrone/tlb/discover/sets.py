@@ -14,9 +14,9 @@ from tautochrone.tlb.discover.meter import Meter, Scale, conflicts
 from tautochrone.tlb.discover.processors.oracle import Facts, Unknown
 
 LEVELS_MAX = 2
-CURVES = 3  # measured one after another; the least cost counts
-RISE_LEAST, RISE_LEAST_EXACT = 0.25, 0.05  # of an access: less is not a level
-DEEPER = 1.5  # a deeper level adds more than this multiple of all before it
+CURVES = 3  # Measured one after another; the least cost counts.
+RISE_LEAST, RISE_LEAST_EXACT = 0.25, 0.05  # Of an access: less is not a level.
+DEEPER = 1.5  # A deeper level adds more than this multiple of all before it.
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def measured_again(meter: Meter, level: Level) -> Level:
     return replace(level, scale=scale)
 
 
-CLASSES_MAX = 8  # all masks of so many classes are tried
+CLASSES_MAX = 8  # All masks of so many classes are tried.
 
 
 @dataclass(frozen=True)

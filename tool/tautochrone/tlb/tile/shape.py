@@ -11,14 +11,14 @@ from tautochrone.tlb.geometry import CODE, DATA, Array, Geometry, Structure, geo
 
 POLICIES = ("lru", "plru", "random")
 LEVEL = re.compile(r"([1-9]\d{0,4})x([1-9]\d{0,2})")
-HASHED = ":xor"  # behind the last level
+HASHED = ":xor"  # Behind the last level.
 SETS_MAX, WAYS_MAX = 1024, 16
-SECOND_LEVEL_UNUSED = (128, 4)  # what the unit's parameters are where there is none
-SECOND_LEVEL_CYCLES = 2  # of a lookup there
+SECOND_LEVEL_UNUSED = (128, 4)  # What the unit's parameters are where there is none.
+SECOND_LEVEL_CYCLES = 2  # Of a lookup there.
 PAGE_BITS = 18
 OWNER_BITS = 4
 LATENCIES_MAX = 16
-FIRST_LATENCIES = (1, 1)  # of tables that the unit does not read
+FIRST_LATENCIES = (1, 1)  # Of tables that the unit does not read.
 
 
 @dataclass(frozen=True)
