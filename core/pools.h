@@ -12,9 +12,9 @@
 // prove for a free list per size class when malloc must succeed. Here the bands' borders are chosen
 // so that the whole arena is smallest.
 //
-// Blocks, their checks and the search for an address's pool are those of core/budget.h. A heap that
-// is given more memory than its pools need has a TLSF behind them, which serves and counts what
-// exceeds a limit. It makes an exceeded limit visible instead of fatal; no promise covers it.
+// Blocks, their checks and the search for an address's pool: see core/budget.h. A heap with more
+// memory than its pools need has a TLSF behind them, which serves and counts requests beyond a
+// limit. It makes an exceeded limit visible instead of fatal; no promise covers it.
 #ifndef TAU_POOLS_H
 #define TAU_POOLS_H
 

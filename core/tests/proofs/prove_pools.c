@@ -40,7 +40,7 @@ static size_t moved_bytes;
 #include "core/pools.c"
 #include "core/tests/proofs/any.h"
 
-// There is no heap behind the pools.
+// No heap is behind the pools.
 #define NEVER_CALLED __CPROVER_assert(0, "no heap is behind the pools")
 
 void *tau_tlsf_aligned_alloc(struct tau_tlsf *tlsf, size_t alignment, size_t size_bytes) {

@@ -91,7 +91,7 @@ def test_a_build_refuses_what_no_folder_describes() -> None:
 def test_a_build_refuses_a_wrong_description(
     hardware: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With what it says, and a next step."""
+    """With its text, and a next step."""
     (hardware / TLB).write_text("[rtmmu]\nnumber = 2\n")
     monkeypatch.setattr(descriptions, "root", lambda: hardware.parent)
     with pytest.raises(TauError, match="`module` is missing") as caught:

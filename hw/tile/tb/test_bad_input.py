@@ -1,8 +1,8 @@
 """What a tile and its simulator do with bad input: programs, images, options, files, tables.
 
-Everything ends soon, with an exit code that says what kind of end it was and a message that names
-what was wrong. The probe's simulator is the one of test_tile.py; the RTMMU and the page table
-use the simulators of the replays.
+Everything ends soon, with an exit code for the kind of end and a message that names the cause. The
+probe's simulator is the one of test_tile.py; the RTMMU and the page table use the simulators of the
+replays.
 """
 
 import os

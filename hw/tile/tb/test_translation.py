@@ -213,7 +213,7 @@ def tlb_commands(seed: int, count: int, shape: tlb.Shape) -> list[Command]:
             write(tlb.INVALIDATE_PAGE, page)
 
     def counters() -> None:
-        """All of loads and stores; of the others what is evicted, and by whom."""
+        """All of loads and stores. Of the others, the evicted entry and its evictor."""
         owners = 1 << shape.owner_bits
         for structure in range(1 + shape.levels):
             for kind, indices in ((0, 2 * owners), (1, owners * owners)):

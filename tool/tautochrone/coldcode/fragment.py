@@ -10,9 +10,9 @@ read back without the map, and a recording of that kernel is replayed on it.
     . = ALIGN(4096);
     [m]m/slub.o(.text.bar) /* 0xffffffff80004010 4000 */
 
-The brackets make the name a pattern that only this file matches. ld opens a file whose name is no
-pattern once more. `*mm/slub.o` would match every path with this end: kernel/signal.o and
-arch/riscv/kernel/signal.o have functions of the same name.
+The brackets make the name a pattern that only this file matches. A file whose name is not a pattern
+would be opened by ld once more. `*mm/slub.o` would match every path with this end: kernel/signal.o
+and arch/riscv/kernel/signal.o have functions of the same name.
 """
 
 import hashlib

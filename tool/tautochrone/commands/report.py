@@ -96,7 +96,7 @@ def code_options(command: Command) -> Command:
 @click.option(
     "--on",
     "on",
-    help="Systems to replay on now, as in tlsf,budget,glibc; they replace those of --replay"
+    help="Systems to replay on now, as in tlsf,budget,glibc, in place of --replay"
     " (default: none).",
 )
 @replay_options

@@ -19,7 +19,7 @@ Event = tuple[int, str, int, int]  # Tile, what, which, cycle.
 class Difference:
     """The first event that is not where it was alone.
 
-    `alone` and `beside` are cycles, or counts if `is_count`; None: it did not happen.
+    Both `alone` and `beside` are cycles, or counts if `is_count`. None: it did not happen.
     """
 
     event: str

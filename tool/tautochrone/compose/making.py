@@ -1,4 +1,4 @@
-"""Makes a system from its description: links what has sources, fits it, writes the memory tile.
+"""Makes a system from its description: links the sources, fits the system, writes the memory tile.
 
 Everything is refused here that the kernel would refuse or stop at later, with the line of the
 description: executables, page lists, FIFOs, memory at each command, slots.

@@ -64,7 +64,7 @@ def _bound_holds(entries: Sequence[Entry]) -> str:
     """For which calls the bounds of these entries hold."""
     holds = "The bound holds for any sequence of calls"
     if any(entry.name == "pools" for entry in entries):
-        holds += "; that of pools within the plan's limits, beyond which calls cost more"
+        holds += "; the pools' bound holds within the plan's limits, beyond which calls cost more"
     return f"{holds}."
 
 

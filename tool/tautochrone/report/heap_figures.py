@@ -112,7 +112,7 @@ def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
 
 
 def limits(curves: Curves, plan: Plan) -> Panel:
-    """The limits of a plan of bands, beside what it was made from and what this recording has."""
+    """The limits of a plan of bands, next to the plan's inputs and this recording's counts."""
     blocks = [bucket_bytes(size_bytes, plan.layout) for size_bytes, _ in plan.classes]
     columns: dict[str, Sequence[Any]] = {
         "sizes from": [1, *(block + 1 for block in blocks[:-1])],

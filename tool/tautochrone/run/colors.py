@@ -166,7 +166,7 @@ def _refuse_geometry(path: Path, partition: Partition, known: Geometry, known_pa
         )
     if not known.has_sets_of(partition.geometry):
         raise TauError(
-            f"{path} is for {partition.geometry.name}, whose sets are not those of {known_path}",
+            f"{path} is for {partition.geometry.name}, whose sets differ from {known_path}",
             f"plan again with --geometry {known_path}",
             EXIT_USAGE,
         )

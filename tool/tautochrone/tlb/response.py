@@ -55,7 +55,7 @@ class Machine:
 class Response:
     """Bounds of each job of a task. `first_misses` come on top of `misses`, in the first job only.
 
-    All but `name` is None if there is no bound, for `reason`.
+    All but `name` is None without a bound, for `reason`.
     """
 
     name: str

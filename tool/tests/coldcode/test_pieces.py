@@ -140,7 +140,7 @@ def test_code_that_is_in_no_piece_stays() -> None:
 
 
 def test_recordings_are_joined(tmp_path: Path) -> None:
-    """The largest count of a block stays. What was touched as often as is recorded is truncated."""
+    """The largest count of a block stays. A function at the limit of touches is truncated."""
     kernel, map_path = made_kernel.build(tmp_path)
     recording = load(made_kernel.record(kernel, tmp_path / "1.taucode", 1))
     pieces = read_link_map(map_path)

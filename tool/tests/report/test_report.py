@@ -63,7 +63,7 @@ def test_json_says_what_the_report_holds(trace: Path, tmp_path: Path) -> None:
 
 
 def test_plans_of_both_kinds_stand_in_one_report(trace: Path, tmp_path: Path) -> None:
-    """The verdict is on the plan that is given; a guarantee beside it is said and drawn."""
+    """The verdict is on the given plan; a guarantee next to it is stated and drawn."""
     replay = tmp_path / "replay.json"
     pools = {"name": "pools", "role": "planned", "completed": True, "footprint_bytes": 2400}
     replay.write_text(json.dumps({**REPLAY, "systems": [*REPLAY["systems"], pools]}))

@@ -119,7 +119,7 @@ def test_the_worst_job_is_named_and_misses_are_not_the_tasks() -> None:
 
 
 def test_an_unfinished_job_counts_with_what_it_has_taken() -> None:
-    """Beside one that ended and took as long, which is told. Costs come before all bounds."""
+    """Next to one that ended and took as long, which is reported. Costs come before all bounds."""
     late, endless = job(3, 10, 5000), replace(job(4, 9000, 9500), task=1)
     found = exceeded([replace(late, number=2)], [late, endless], "ab", {"a": 20, "b": 1000},
                      {"a": 4999, "b": 9500}, {}, miss_cycles=8)  # fmt: skip

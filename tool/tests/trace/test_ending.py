@@ -1,7 +1,7 @@
 """Every command that reads a trace says when events are missing from it, in its text and its JSON.
 
-Method: traces that end too early for each reason there is are given to each command. What it must
-say is the property of the opened trace, whose sentences are pinned here.
+Method: traces that end too early for each reason there is are given to each command. Its text must
+be the property of the opened trace, whose sentences are pinned here.
 """
 
 import importlib

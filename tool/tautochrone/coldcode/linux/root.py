@@ -63,8 +63,8 @@ class Root:
 
 
 def open_root(path: Path, folder: Path) -> Root:
-    """The root at PATH; the archive of a folder is made in FOLDER. Raises TauError if PATH is no
-    root, or a folder with more than files, folders and links."""
+    """The root at PATH; the archive of a folder is made in FOLDER. Raises TauError if PATH is not a
+    root, or if its folder has more than files, folders and links."""
     if path.is_dir():
         made = folder / "initramfs.cpio"
         made.write_bytes(archive(_entries(path)))

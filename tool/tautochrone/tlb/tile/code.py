@@ -24,7 +24,7 @@ from tautochrone.tlb.tile.system import (
 
 CORE = CORE_FILES["tlb_color"]
 TASK = "kernel/systems/tasks"
-# What is too large for its pages may overlap another part: _words says which is.
+# A part that is too large for its pages may overlap another one: _words says which is.
 FLAGS = (
     *("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--gc-sections"),
     "-Wl,--no-check-sections",

@@ -32,7 +32,7 @@ class Extras:
 
 @dataclass(frozen=True)
 class TileTask:
-    """A task: when it is released, what it does, and where its pages are.
+    """A task: its releases, its work, and the places of its pages.
 
     The pages of code, globals and stack are one run each. `heap_of` is the task whose heap it uses
     if it has none.
