@@ -61,7 +61,7 @@ class World(NamedTuple):
     closing: frozenset[int]  # Parked before this epoch.
     parked: frozenset[int]  # Parked during it.
     harts: tuple[Hart, ...]
-    owner: int | None = None  # Of the lock.
+    owner: int | None = None  # Who holds the lock.
 
 
 class Reached(Exception):

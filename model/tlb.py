@@ -159,7 +159,7 @@ class Tlb:
         self.levels = [*self.first, *([self.second] if self.second else [])]
         self.owner = self.select = self.refused = 0
         self.counts: Counter[Event] = Counter()
-        self.events: list[Event] = []  # Of the cycle before; counted at the end of this one.
+        self.events: list[Event] = []  # From the last cycle. Counted at the end of this one.
         self.waiting: list[Waiting | None] = [None, None]
         self.hits: list[Result | None] = [None, None]  # Answered in this cycle.
         self.serving: int | None = None

@@ -59,7 +59,7 @@ class Tlsf:
         self.word = word_bits // 8
         self.unit = 2 * self.word
         self.check_level = check_level
-        self.size_max = 2**64 - 1  # of the host's size_t, which is what callers can pass
+        self.size_max = 2**64 - 1  # the largest value of the host's size_t
         self.base = base
         self.pool_max_bytes = max(pool_max_bytes, size_bytes)
         self.level_bits = second_level_bits(self.pool_max_bytes)

@@ -25,7 +25,7 @@ from .build import TARGETS, BuildError, compiler_of, run
 STRINGS = "targets/strings.c"  # relative to the root: compile it once, link its object last
 INCLUDE = "targets/include"  # <string.h> of programs without a C library
 PICOLIBC = "picolibc"
-ARCHIVES = ("libc.a", "libm.a")  # of picolibc
+ARCHIVES = ("libc.a", "libm.a")  # from picolibc
 PACKAGES = {"riscv64-unknown-elf-gcc": "picolibc-riscv64-unknown-elf"}
 SPECS = f"--specs={PICOLIBC}.specs"
 UNDEFINED = re.compile(r"undefined reference to [`'](?P<symbol>[^`']+)'")

@@ -283,7 +283,7 @@ class HeapSides(Sides):
         assert pool.add(0, FRAMES) == "OK"
         self.model = HeapModel(PageHeap(pool, 1, HEAP_PAGES, control_bytes, check_level=0))
         self._copy()
-        self.objects: dict[int, tuple[int, int]] = {}  # Of a slot: address from page 0 on, bytes.
+        self.objects: dict[int, tuple[int, int]] = {}  # By slot: address from page 0 on, bytes.
 
     def both(self, operation: str, *arguments: int) -> int:
         """The same call of the heap on both sides: an address from page 0 on, or a truth."""

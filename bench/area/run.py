@@ -46,7 +46,7 @@ RANGE = r"\[(.+?):0\]"  # a dimension of a port
 RAM_CELL_BITS = 16 * 4
 BLOCK_BITS = 18 * 1024
 ENTRY_BITS = FRAME_BITS + 3  # frame and rights
-SIZE_BITS = 7  # of a page of the composable unit: one bit per order
+SIZE_BITS = 7  # a page of the composable unit: one bit per order
 NOT_MEASURED = ("bare", "probe")  # without an MMU, and a unit for tests
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bench.tables import run as tables
 
-DENSE_MAX = 1.5  # of five words per mapped page, without the constant part
+DENSE_MAX = 1.5  # multiple of five words per mapped page, without the constant part
 
 
 def test_constant_part_is_a_thirtieth_of_the_direct_form() -> None:

@@ -16,7 +16,7 @@ from tautochrone.coldcode.recording import BLOCK, CodeRecording
 from tautochrone.targets.build import TARGETS, compiler_of
 
 BASE = 0x80200000
-PAIR_BYTES = 26  # of the code behind `pair`
+PAIR_BYTES = 26  # size of the code behind `pair`
 # Offsets of every length and sign; then calls by two instructions, of which one pair is in a row.
 FAR = ".rept 400\nc.nop\n.endr\n"
 SOURCE = f"""

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 CORE = ROOT / "core"
 KEPT = ROOT / "build" / "core-tests"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-WARNINGS += ["-Wno-unused-function"]  # Of a private header, a walk or a check level uses few.
+WARNINGS += ["-Wno-unused-function"]  # Each file uses few functions of a private header.
 # Of gcc-12-multilib, with the kernel headers of the machine: words as wide as
 # pointers, so sizes and links wrap around as on a 32-bit target.
 NARROW = ("-m32", "-idirafter", f"/usr/include/{platform.machine()}-linux-gnu")

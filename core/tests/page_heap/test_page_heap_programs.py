@@ -106,7 +106,7 @@ class Replay:
         """No heap yet: a log starts with one."""
         self.pool = Frames(Machine(0))
         self.heap: PageHeap | BreakHeap | None = None
-        self.size_bytes = 0  # Of the realloc that is going on.
+        self.size_bytes = 0  # The size in the realloc that is going on.
         self.seen: Counter[str] = Counter()
 
     def run(self, line: str) -> None:

@@ -42,7 +42,7 @@ class Asked:
     lookup: Lookup
     cycle: int
     allowed: set[Result]
-    from_cycle: int  # Of the offer.
+    from_cycle: int  # The cycle of the offer.
 
 
 @dataclass

@@ -45,7 +45,7 @@ class Oracle:
         self.table = [0] * PAGES
         self.table0 = [0] * 2 * PAGES
         self.stored: dict[int, int] = defaultdict(int)
-        self.kind = ""  # Of the last lookup: hit or miss, or at once.
+        self.kind = ""  # The last lookup: hit or miss, or at once.
 
     def step(self, inputs: Inputs) -> Outputs:
         """A cycle and, as long as the unit reads tables 0 and 3, the next ones; they answer in the

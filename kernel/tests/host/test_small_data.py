@@ -28,7 +28,7 @@ WORK += "".join(
     for one, other in itertools.pairwise(NAMES)
 )
 WORK += "}\n"
-REACH_BYTES = 1 << 11  # of an offset of 12 bits, on both sides
+REACH_BYTES = 1 << 11  # what an offset of 12 bits reaches, on both sides
 
 
 def test_a_large_stack_leaves_small_data_where_they_are(tmp_path: Path) -> None:

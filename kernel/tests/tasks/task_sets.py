@@ -12,7 +12,7 @@ from tautochrone.tlb.tile.system import System, TileTask
 
 ROOT = Path(__file__).resolve().parents[3]
 WALKER = ROOT / "kernel/systems/tasks/walker.c"
-ACCESS_CYCLES = 12.03  # Of a walker's access and its share of a walk, on `small`.
+ACCESS_CYCLES = 12.03  # Per access of a walker, with its share of the walk, on `small`.
 OBJECT_BYTES = 3000  # One per page; the first page also has the control block.
 KERNEL_SETS = (0,)
 

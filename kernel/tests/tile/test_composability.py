@@ -22,7 +22,7 @@ JPEG = ROOT / "kernel/systems/jpeg"
 NEIGHBOR = ROOT / "kernel/systems/neighbors/neighbor.c"
 NEIGHBORS = 2
 MAJOR_FRAMES = 52
-LOADED_FRAME = 18  # Of the decoder.
+LOADED_FRAME = 18  # The decoder is loaded by then.
 USER_SLOT, OS_SLOT, START = 10_000, 800, 400_000
 SEED = 7
 

@@ -26,7 +26,7 @@ from testing.recorded import Build, Record
 
 MALLOC, CALLOC, REALLOC, ALIGNED, FREE, TOUCH = range(len(OPS))
 TOLD = re.compile(r"[a-z_]+ \d+ \d+ \d+")
-OBJECTS = 24  # Of the random program at once.
+OBJECTS = 24  # Objects that the random program has at once.
 Row = tuple[Any, ...]
 
 

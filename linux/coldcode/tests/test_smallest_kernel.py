@@ -40,14 +40,14 @@ CPU_SECONDS_MAX = 8 * 60
 SECONDS_MAX = 3600.0
 SEED = int(os.environ.get("TAU_TEST_SEED") or random.randrange(1, 1 << 31))
 PAGE_BYTES = 4096
-SOAK_ROUNDS = 4  # Of the first program: more than SOAK_LOADS with four frames.
+SOAK_ROUNDS = 4  # Rounds of the first program: more than SOAK_LOADS with four frames.
 SOAK_LOADS = 100_000
 KIB = 1024
 READING_LEAST = 2 * PAGE_BYTES // 8  # Instructions: a load and a store for each word.
 READING_MOST = 1180
-FLASH_END = 0x24000000  # Of QEMU's machine.
-FIELDS_BYTES = 36  # Of the header, without the reserved one; the last one is the build ID.
-ALTERNATIVE_BYTES = 16  # Of a row of the table.
+FLASH_END = 0x24000000  # The end of flash in QEMU's machine.
+FIELDS_BYTES = 36  # Fields of the header, without the reserved one. The last one is the build ID.
+ALTERNATIVE_BYTES = 16  # One row of the table.
 ENDLESS = r"""
 #include <unistd.h>
 int main(void) {

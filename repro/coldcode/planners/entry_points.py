@@ -72,7 +72,7 @@ class _Kinds:
         self.words = -(-max(map(int.bit_length, entries.values()), default=0) // WORD_BITS) or 1
         self.rows: dict[int, int] = {}
         self.bits = np.zeros((64, self.words), np.uint64)
-        self.sizes = np.zeros(64, np.int64)  # of the set
+        self.sizes = np.zeros(64, np.int64)  # entry points in each set
         self.smallest = np.full(64, PAGE_BYTES + 1)  # page of the kind
         self.pages: list[list[Page]] = []
         self.pcount = np.zeros(self.words * WORD_BITS, np.int64)

@@ -20,7 +20,7 @@ from tautochrone.tile.compiled import compiled
 APPLICATIONS_MAX = facts.LIMIT_APPLICATIONS
 ADDRESS = facts.ADDRESS_APPLICATION
 NO_LIBRARIES = Libraries()
-LINKER_FLAGS = ("-Wl,", "-l", "-L")  # Of a user's flags.
+LINKER_FLAGS = ("-Wl,", "-l", "-L")  # Flags for the linker among a user's flags.
 LEAKS = "kernel/slots/leaks.toml"
 BASE_SOURCES = ("fifo.c", "base.c", "dma.c")
 MEMORY = "targets/programs/replay/memory.c"  # memset and memcpy, which compiled code may call.

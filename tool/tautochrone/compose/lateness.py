@@ -61,7 +61,7 @@ def estimates(system: System) -> list[Estimate]:
     for place, slots in enumerate(system.slots):
         loader = [number for number, slot in enumerate(slots) if slot == LOADER]
         frame_cycles = system.user_slot_cycles * len(loader)
-        own_cycles = 0  # Of the loader, from the first slot on.
+        own_cycles = 0  # The loader's, from the first slot on.
         for command in system.commands:
             application = system.applications[system.number(command.application)]
             if not system.runs_on(application, place):

@@ -13,7 +13,7 @@ UNIT = facts.SIZE_PAGE_BYTES_MIN
 WINDOW_END = WINDOW + (UNIT << 18)  # A page number has 18 bits.
 ORDER_MAX = 7
 READ, WRITE, EXECUTE = 1, 2, 4
-GUARD_ORDER = 2  # Of a page as large as the guard of a stack.
+GUARD_ORDER = 2  # The order of a page as large as the guard of a stack.
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ PAYLOAD_CHARGES = {
 RISCV_BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz", "bnez", "blez", "bgez"}
 RISCV_BRANCHES |= {"bltz", "bgtz", "bgt", "ble", "bgtu", "bleu"}
 RISCV_ACCESSES = {"lb", "lh", "lw", "lbu", "lhu", "sb", "sh", "sw", "lwsp", "swsp"}
-RISCV_ACCESSES |= {"ld", "lwu", "sd", "ldsp", "sdsp"}  # Of RV64.
+RISCV_ACCESSES |= {"ld", "lwu", "sd", "ldsp", "sdsp"}  # Instructions of RV64.
 X86_BYTES_MAX = 15
 X86_TRAPS = {"ud2", "hlt", "int3"}
 TRAPS = {"ebreak", "unimp", "udf", "bkpt"}
@@ -264,7 +264,7 @@ class LongestPath:
             for address in code.copies.get(name, ())
         }
         self.rounds = {code.symbols.get(name): most for name, most in (rounds or {}).items()}
-        self.heads: dict[int | None, tuple[int, int]] = {}  # Of each function with a loop.
+        self.heads: dict[int | None, tuple[int, int]] = {}  # For each function with a loop.
         self.back: set[tuple[tuple[int, int], tuple[int, int]]] = set()  # From a loop's end to it.
         self.known: dict[tuple[int, int], int] = {}
 

@@ -34,8 +34,8 @@ BUILDS = ("", "zbb")
 STATISTICS = ("mean", "p999", "max", "bound")
 LINEAR = "linear"
 ALWAYS_SHOWN = ("malloc", "free", "realloc")  # Operations of an allocator in an arena.
-POINTS_MAX = 400  # Of a scatter plot.
-BINS_MAX = 512  # Of mapped pages over time.
+POINTS_MAX = 400  # In a scatter plot.
+BINS_MAX = 512  # In the curve of mapped pages over time.
 SIZES_PER_OCTAVE = 16
 
 

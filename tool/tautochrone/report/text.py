@@ -27,7 +27,7 @@ from tautochrone.report.comparison import (
 )
 
 Table = list[tuple[str, ...]]
-PARTS_OF_EVENTS = 10  # Of the table of mapped pages over time.
+PARTS_OF_EVENTS = 10  # Columns of the table of mapped pages over time.
 
 
 @dataclass(frozen=True)

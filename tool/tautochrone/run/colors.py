@@ -21,11 +21,11 @@ from tautochrone.tlb.partition import Partition, Principal, Run
 from tautochrone.tlb.tasks import KERNEL
 
 PAGE_BYTES, WORD_BYTES = 4096, 8
-STACK_MIN_BYTES = 16384  # of a thread of Linux
-NAME_CHARACTERS_MAX = 15  # of a thread of Linux
+STACK_MIN_BYTES = 16384  # the least stack of a thread in Linux
+NAME_CHARACTERS_MAX = 15  # the longest name of a thread in Linux
 THREAD_MAX = (1 << 32) - 1
 RUNS_MAX = 60_000  # Linux has 65,530 mappings in a process
-TEXT_BYTES_MAX = 128 * 1024 - 64  # of one variable of the environment
+TEXT_BYTES_MAX = 128 * 1024 - 64  # in one variable of the environment
 MEASURED = "measured"
 ROLES = (DATA, DIRECTORY, CODE)
 MODES = (ISOLATED, NO_MISS)

@@ -16,7 +16,7 @@ from tautochrone.tile.sources import root
 
 DESCRIPTION = "unit.toml"
 STATUS_PACKAGE = "socket/rtl/tau_status_pkg.sv"
-PARAMETERS = ("PageBits", "FrameBits")  # of every unit
+PARAMETERS = ("PageBits", "FrameBits")  # every unit has these
 PARAMETER = re.compile(r"^ *parameter [^=\n]*\b(\w+) *=", re.M)
 REGISTER = re.compile(r"localparam logic \[7:0\] (\w+)Word = 8'd(\d+);")
 NUMBER_MAX = 255  # it is a byte of the device register `config`

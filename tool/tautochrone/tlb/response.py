@@ -14,7 +14,7 @@ from tautochrone.tlb.tasks import KERNEL, TaskSet
 
 Place = tuple[int, int]  # array and set
 Entries = Mapping[Place, int]  # how many entries somebody has in each set
-OTHER_ENTRIES = 2  # of the kernel: one that had begun before the release, and the job's own call
+OTHER_ENTRIES = 2  # into the kernel: one that had begun before the release, and the job's own call
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ class Simulator:
 
 
 HOSTILE = 0  # the task that walks through all its pages
-TASK_PAGES = 24  # of any other task, if its window has as many
+TASK_PAGES = 24  # of any other task, if its window is that large
 TURN_ACCESSES = 25
 WINDOW_PAGES_LOG2, LARGE_PAGES_LOG2 = 18, 12  # a task's window, in base pages and in own ones
 ADDRESS_BITS = 64

@@ -41,7 +41,7 @@ OTHER_TYPES = {
 KEPT = SCOPES | POINTERS | QUALIFIERS | OTHER_TYPES
 # What leads to the entry that has the name, or, by a signature, to the definition.
 ORIGINS = ("DW_AT_specification", "DW_AT_abstract_origin", "DW_AT_extension", "DW_AT_signature")
-DEPTH_MAX = 100  # Of types that refer to types; a damaged file can make a circle of them.
+DEPTH_MAX = 100  # Types that refer to types. A damaged file can make a circle of them.
 
 
 class Definition(NamedTuple):
@@ -104,7 +104,7 @@ class _Node:
     unit: str
     place: str
     is_declaration: bool
-    counts: list[int | None] | None = None  # Of an array's dimensions.
+    counts: list[int | None] | None = None  # An array's dimensions.
     last_member: Any = None  # Its type.
 
 

@@ -21,7 +21,7 @@ PLAN_KEYS = [
     *("expected_faults", "lower_bound_faults", "frames_least", "fault_instructions_max"),
 ]
 REPLAY_KEYS = ["placement", "policy", "frames", "faults", "loads", "evictions"]
-START = 0x80000000  # of the made kernel's cold code
+START = 0x80000000  # where the generated kernel's cold code starts
 
 
 @dataclass(frozen=True)

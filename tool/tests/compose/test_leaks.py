@@ -58,7 +58,7 @@ class Case:
     found: dict[str, str]
     only: str | None = None
     user_slot_cycles: int = 3000
-    path: Path | None = None  # Of an example, instead of the rest.
+    path: Path | None = None  # An example, instead of the rest.
     refused: str = "the leak {leak} cannot show in"
 
 

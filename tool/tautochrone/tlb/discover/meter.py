@@ -12,7 +12,7 @@ from tautochrone.tlb.discover.processors.oracle import Oracle, Pages, Ticks, Unk
 SHUFFLES = 2
 ROUNDS_MAX = 24
 IMPROVED = 0.97  # A cost below this part of the best so far: entries still settle.
-CLEAR_FIT, CLEAR_CONFLICT = 0.3, 0.5  # Of the way from fits to conflicts.
+CLEAR_FIT, CLEAR_CONFLICT = 0.3, 0.5  # As fractions of the way from fits to conflicts.
 UNCLEAR_REPEATS = 8
 LASTING_REPEATS = 3
 PAUSE_SECONDS = 0.001

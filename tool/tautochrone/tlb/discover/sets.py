@@ -15,7 +15,7 @@ from tautochrone.tlb.discover.processors.oracle import Facts, Unknown
 
 LEVELS_MAX = 2
 CURVES = 3  # Measured one after another; the least cost counts.
-RISE_LEAST, RISE_LEAST_EXACT = 0.25, 0.05  # Of an access: less is not a level.
+RISE_LEAST, RISE_LEAST_EXACT = 0.25, 0.05  # Per access. A smaller rise is not a level.
 DEEPER = 1.5  # A deeper level adds more than this multiple of all before it.
 
 

@@ -29,8 +29,8 @@ FLAGS = (
     *("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--gc-sections"),
     "-Wl,--no-check-sections",
 )
-LINKER_FLAGS = ("-Wl,", "-l", "-L")  # of a user's flags
-MAIN = "tau_task_main"  # of a task's program
+LINKER_FLAGS = ("-Wl,", "-l", "-L")  # flags for the linker among a user's flags
+MAIN = "tau_task_main"  # the entry of a task's program
 NO_SYSTEM = """\
 #include "kernel/tasks/system.h"
 const struct tau_tasks_system tau_tasks_system = {0};

@@ -32,7 +32,7 @@ WFI = (0x10500073).to_bytes(4, "little")
 WINDOW_ANSWER_CYCLES = 2  # A hit, and the frame.
 INTERRUPT_CYCLES = 4  # From the timer's cycle to its handler, if no instruction is in the way.
 WAKE_CYCLES = 10  # More than from the timer's cycle to the instruction behind a nap.
-FETCH_CYCLES = 2 * WINDOW_ANSWER_CYCLES  # Of the task's next instruction, across two words.
+FETCH_CYCLES = 2 * WINDOW_ANSWER_CYCLES  # Fetching the task's next instruction, across two words.
 STRETCH_CYCLES = INTERRUPT_CYCLES + FETCH_CYCLES  # Of them, those between kernel's instructions.
 
 

@@ -14,11 +14,11 @@ LEVEL = re.compile(r"([1-9]\d{0,4})x([1-9]\d{0,2})")
 HASHED = ":xor"  # Behind the last level.
 SETS_MAX, WAYS_MAX = 1024, 16
 SECOND_LEVEL_UNUSED = (128, 4)  # What the unit's parameters are where there is none.
-SECOND_LEVEL_CYCLES = 2  # Of a lookup there.
+SECOND_LEVEL_CYCLES = 2  # A lookup in the second level.
 PAGE_BITS = 18
 OWNER_BITS = 4
 LATENCIES_MAX = 16
-FIRST_LATENCIES = (1, 1)  # Of tables that the unit does not read.
+FIRST_LATENCIES = (1, 1)  # Latencies of tables that the unit does not read.
 
 
 @dataclass(frozen=True)

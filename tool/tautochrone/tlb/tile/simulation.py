@@ -173,7 +173,7 @@ def told(task: TileTask, fault: Fault) -> str:
 
 def _place(task: TileTask, address: int) -> str:
     stack = task.run_of(STACK)
-    reach = max(PAGE_BYTES, stack.size_bytes)  # of a frame that is larger than the page below
+    reach = max(PAGE_BYTES, stack.size_bytes)  # a frame may be larger than the page below
     if stack.start - reach <= address < stack.start:
         return (
             f"{stack.start - address:,} bytes below its stack of {stack.size_bytes:,} bytes:"
@@ -183,7 +183,7 @@ def _place(task: TileTask, address: int) -> str:
 
 
 BOOT_CYCLES_MAX = 1_000_000  # more than the boot takes without heaps
-WARM_UP_CYCLES_MAX = 4_000_000  # of all tasks together, unless the user says another number
+WARM_UP_CYCLES_MAX = 4_000_000  # all tasks together, unless the user gives another number
 HEAP_PAGE_CYCLES_MAX = 4000  # more than a heap takes per page of its window: indices are computed
 
 

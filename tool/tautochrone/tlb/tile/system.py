@@ -17,7 +17,7 @@ TASKS_MAX = 15
 ARGUMENTS_MAX = 16
 LARGE_FRAME = "raise stack_bytes, or move its arrays to globals"
 HEAP_WINDOW_PAGES_MAX = 2048  # TAU_TASK_HEAP_PAGES_MAX of kernel/tasks/task.h.
-Words = dict[int, list[int]]  # Of the pages of an executable, by address.
+Words = dict[int, list[int]]  # The content of an executable's pages, by address.
 
 
 @dataclass(frozen=True)

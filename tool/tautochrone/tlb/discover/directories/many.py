@@ -15,7 +15,7 @@ from tautochrone.tlb.discover.processors.oracle import Pages, Unknown, pages_of
 from tautochrone.tlb.discover.ways import Level, low, pass_ticks
 
 OVERFLOW = 2  # Times as many directories as the level has entries.
-PARTS = 8  # Of the sets; the pages of one have page-table lines of their own.
+PARTS = 8  # Groups of sets. The pages of a group have page-table lines of their own.
 SCANNED_PARTS = 2  # So that each set is outside of one of them.
 SCANS, TRIALS, SURE_TRIALS = 2, 2, 7
 CANDIDATES, COMPARED, REPEATS = 4, 4, 3

@@ -25,9 +25,9 @@ MANY = 32  # Sets that are asked once.
 SETS_LEAST = 4
 COMPARED = 2
 STARTS = 4  # Sets of the positive control.
-HIT = 0.5  # Of the way from sets that do not suffer to the one that does.
-PART = 0.22  # Of the victims: more need not walk.
-VISIBLE = 0.1  # Of a walk: what directory entries that miss must add to it at least.
+HIT = 0.5  # As a fraction of the way from sets that do not suffer to the one that does.
+PART = 0.22  # The fraction of victims that must walk.
+VISIBLE = 0.1  # Missing directory entries must add at least this fraction of a walk.
 MIXES = 8  # Neutral bits that are tried in addition.
 REPEATS = 3
 PAUSE_SECONDS = 0.002
@@ -59,7 +59,7 @@ class Search:
     vectors: list[int]
     quiet: float = 0.0  # Ticks of victims whom nobody evicts.
     struck: float = 0.0  # Ticks of victims in the set of the attackers' directories.
-    place: float = 0.0  # Of the last answer: 0.5 is in the middle between a hit and none.
+    place: float = 0.0  # The last answer's. 0.5 is in the middle between a hit and none.
 
     def attackers(self, base: int, victims: int) -> Pages:
         """Attackers below the directories from `base` on, in another set than the victims."""
