@@ -54,7 +54,7 @@ struct tau_code_cache_settings {
     uint32_t frames_count;
     uint32_t frames_least;  // the frames of the last frames_least - 1 loads are not evicted
     enum tau_code_cache_policy policy;
-    uint32_t seed;  // of the random victims
+    uint32_t seed;  // for random victims
 };
 
 // All modulo 2^32. Loaded pages: loads - evictions - drops.

@@ -32,7 +32,7 @@ extern "C" {
 struct tau_pools;  // lives in the memory given to tau_pools_init
 
 struct tau_pools_band_statistics {
-    uint32_t size_bytes;  // of each block: the band's largest size, rounded up to TAU_ALIGNMENT
+    uint32_t size_bytes;  // each block's: the band's largest size, rounded up to TAU_ALIGNMENT
     uint32_t limit_count;
     uint32_t used_count;
     uint32_t peak_used_count;

@@ -50,7 +50,7 @@ struct tau_tlb_color_geometry {
     const struct tau_tlb_color_structure *structures;
     uint8_t arrays_count;
     uint8_t structures_count;
-    uint8_t page_log2;  // of the base page
+    uint8_t page_log2;  // the base page
 };
 
 // The sets of one array that a principal owns.

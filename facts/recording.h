@@ -80,7 +80,7 @@ struct tau_raw_header {
     uint32_t calls_abandoned;  // Calls that never returned: left by siglongjmp.
     uint32_t abi;              // TAU_ABI_NUMBER_* (facts/abi.toml); 0 = none of them.
     uint32_t pointer_bytes;
-    uint32_t malloc_alignment;                 // Of the C library's malloc.
+    uint32_t malloc_alignment;                 // The alignment of the C library's malloc.
     uint32_t build_id_bytes;                   // 0 = the program has none.
     uint8_t build_id[TAU_RAW_BUILD_ID_BYTES];  // GNU build id, or the first bytes of one.
     char emulator[TAU_RAW_EMULATOR_BYTES];     // "qemu-arm 7.2.22". Empty = the program ran alone.

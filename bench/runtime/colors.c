@@ -21,7 +21,7 @@
 #define CELLS (THREADS * PAGES)
 #define OBJECTS 64
 #define BURSTS 4000
-#define PASSES 24  // of a burst: far below a time slice
+#define PASSES 24  // per burst: far below a time slice
 #define SETTLING 4
 
 static uintptr_t pages[CELLS];  // where an object begins

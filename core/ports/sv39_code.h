@@ -65,7 +65,7 @@ struct tau_sv39_code {
     uint64_t no_entry;                             // 0: the entry of an empty frame
     uint32_t next_visited;                         // a multiple of TAU_SV39_CODE_VISITED
     uint32_t visits_left;                          // until a period ends
-    uint64_t *entries[TAU_CODE_CACHE_FRAMES_MAX];  // of each frame's page
+    uint64_t *entries[TAU_CODE_CACHE_FRAMES_MAX];  // the entry of each frame's page
 };
 
 // A load that has begun.

@@ -33,7 +33,7 @@ struct tau_application {
     uint32_t pool_entry;        // The first of its pool's pages, which follow each other.
     uint32_t pool_pages_count;  // Pages that its pool's frames can be mapped to.
     uint32_t pool_count;        // Frames of its pool.
-    uint32_t pool_used_count;   // Of these, given out by faults.
+    uint32_t pool_used_count;   // Frames that faults took.
     uint32_t stopped_tasks;     // A bit per task that has ended, by itself or by an error.
     // Its tasks run in the major frames start … stop - 1, if it is loaded.
     uint32_t start_frame;
@@ -46,7 +46,7 @@ struct tau_kernel {
     struct tau_application applications[TAU_COMPOSE_LIMIT_APPLICATIONS];
     struct tau_context loader;
     struct tau_context idle;  // Runs for the rest of a slot if its owner has nothing to do.
-    uint64_t release_cycle;   // Of the slot that runs.
+    uint64_t release_cycle;   // Release of the running slot.
     volatile uint32_t major_frame;
     uint32_t slot;  // Its place in the major frame.
 };

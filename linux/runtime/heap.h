@@ -37,8 +37,8 @@ extern struct tau_heap tau_heap;
 // The plan, as settings.c reads it. No class: all of it is shared.
 struct tau_heap_plan {
     size_t heap_bytes;       // 0: no plan
-    size_t check_level;      // of the build in which heap_bytes was measured
-    size_t alignment_bytes;  // of pools for bands; 0: a budgeted heap
+    size_t check_level;      // in the build in which heap_bytes was measured
+    size_t alignment_bytes;  // for pools for bands; 0: a budgeted heap
     size_t classes_count;
     struct tau_budget_class classes[TAU_BUDGET_CLASSES_MAX];
 };

@@ -10,9 +10,9 @@
 #include "linux/runtime/heap.h"
 
 struct tau_settings {
-    struct tau_heap_plan plan;  // of this process; no heap_bytes without one
+    struct tau_heap_plan plan;  // this process's plan; without one heap_bytes is 0
     size_t spill_bytes;
-    const char *colors;  // of this process, until its start ends; NULL without
+    const char *colors;  // this process's, until its start ends; NULL without
     bool is_locked;
     const char *failure;  // why they cannot be used, or NULL
 };

@@ -13,7 +13,7 @@ enum { NEEDS_NOTHING = 0, IS_EDGE = 1, OPENS = 2, IS_INSIDE = 4 };
 struct walk {
     const struct tau_page_heap *heap;
     unsigned char *needs;  // a page of the heap
-    uint32_t header_page;  // of the first block's header, from the heap's first page on
+    uint32_t header_page;  // page of the first block's header, from the heap's first page on
     unsigned broken;
     bool is_first;
 };

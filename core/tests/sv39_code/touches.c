@@ -33,8 +33,8 @@ static struct {
     uint64_t start;
     bool is_started;
     FILE *file;
-    struct needed now;      // of the instruction that is executed
-    struct needed written;  // of the last line
+    struct needed now;      // for the instruction that is executed
+    struct needed written;  // in the last line
 } touches;
 
 static bool is_cold(uint64_t address) {

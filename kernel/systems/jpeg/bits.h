@@ -14,7 +14,7 @@ struct tau_jpeg_bits {
     const uint8_t *next;
     const uint8_t *end;
     uint32_t held;    // bits read ahead, left-aligned
-    uint32_t count;   // of them
+    uint32_t count;   // how many
     uint32_t absent;  // bits that were not in the data, of all that were held
 };
 

@@ -19,7 +19,7 @@ static void (*const tasks[])(void) = {TAU_TEST_TASKS};
 
 enum { TASKS_COUNT = sizeof(tasks) / sizeof(tasks)[0] };
 
-static uint32_t marks[TASKS_COUNT];  // of each task, so far
+static uint32_t marks[TASKS_COUNT];  // each task's marks so far
 
 static void fail(const char *what) {
     fprintf(stderr, "%s\n", what);

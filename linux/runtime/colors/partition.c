@@ -6,7 +6,7 @@
 #include "linux/runtime/settings.h"
 
 #define DAMAGED "the settings' tasks are damaged"
-#define CHUNK_BYTES ((size_t)1 << 18)  // of tables
+#define CHUNK_BYTES ((size_t)1 << 18)  // tables grow by this
 
 struct tau_colors tau_colors;
 

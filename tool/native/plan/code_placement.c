@@ -113,7 +113,7 @@ struct improvement {
     uint32_t *places;      // touches that fault now
     uint32_t members_count;
     uint64_t places_count;
-    uint64_t faults;  // of all replays
+    uint64_t faults;  // in all replays
     uint64_t random;
 };
 

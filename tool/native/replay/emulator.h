@@ -115,10 +115,10 @@ struct tau_emulator_result {
 };
 
 struct tau_emulator_settings {
-    uint64_t heap_bytes;      // Of the arena.
+    uint64_t heap_bytes;      // Size of the arena.
     const uint32_t *classes;  // Pairs of size and count, for a budgeted heap.
     uint64_t classes_count;
-    uint64_t instructions_max;  // Of the whole run.
+    uint64_t instructions_max;  // Limit for the whole run.
     uint64_t way;               // enum tau_emulator_way.
     uint64_t goes_on;           // After a request that is refused, as a program does that copes.
     uint64_t realloc_forgets_alignment;  // As tau_replay_system.

@@ -67,9 +67,9 @@ struct tau_replay_result {
     uint64_t fault;  // enum tau_replay_fault.
     uint64_t fault_event;
     uint64_t fault_size_bytes;
-    uint64_t footprint_bytes;  // Of the arena, the system's control structures included.
+    uint64_t footprint_bytes;  // Used part of the arena, the system's control structures included.
     uint64_t init_status;      // enum tau_status of the core, 0 for others.
-    uint64_t placement_hash;   // Of all pairs of event and offset in the arena.
+    uint64_t placement_hash;   // Hash of all pairs of event and offset in the arena.
     uint64_t refusals;         // Requests that were refused where the run goes on.
     uint64_t first_refusal;    // The event of the first one.
 };

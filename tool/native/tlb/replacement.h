@@ -6,9 +6,9 @@
 
 struct tau_tlb_entry {
     uint64_t key;       // What is translated; 0: nothing.
-    uint64_t last_use;  // LRU: when.
-    uint32_t owner;     // Of the access that brought it in.
-    uint32_t is_used;   // NRU: since all were.
+    uint64_t last_use;  // LRU: time of the last use.
+    uint32_t owner;     // Who made the access that filled it.
+    uint32_t is_used;   // NRU: used since all were marked used.
 };
 
 struct tau_tlb_level {
