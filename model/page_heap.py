@@ -44,7 +44,7 @@ class PagedTlsf(Tlsf):
     # Addresses
 
     def address(self, block: Block) -> int:
-        """Of BLOCK's payload."""
+        """The address of BLOCK's payload."""
         return self.base + block.payload
 
     def edge(self, address: int) -> int:

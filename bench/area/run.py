@@ -77,7 +77,7 @@ class Design:
 
 
 def tlb_arrays(sets: int, ways: int, sets2: int = 0, ways2: int = 0) -> Arrays:
-    """Of hw/tlb with LRU and 2 bits for the owner: entries, pairs of ways, counters."""
+    """Arrays of hw/tlb with LRU and 2 bits for the owner: entries, pairs of ways, counters."""
 
     def level(sets: int, ways: int) -> tuple[int, int]:
         tag = PAGE_BITS - (sets.bit_length() - 1)

@@ -113,7 +113,7 @@ def measure(program: Program, folder: Path, rounds: int) -> dict[str, Any]:
     base = statistics.median(plain)
     costs = [b - a for a, b in zip(plain, ours, strict=True)]
     cost = statistics.median(costs)
-    # Of a median of normally distributed differences.
+    # The standard error of a median of normally distributed differences.
     error = 1.25 * statistics.stdev(costs) / len(costs) ** 0.5 if len(costs) > 1 else 0.0
     percent = statistics.median(100 * (b / a - 1) for a, b in zip(plain, ours, strict=True))
     figures: dict[str, Any] = {

@@ -18,7 +18,7 @@ import pytest
 from core.tests.kit.core_build import CORE, ROOT
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-# Of POSIX and of both libraries here.
+# Headers of POSIX and of both libraries here.
 HEADERS = """
 aio argz assert complex cpio ctype dirent dlfcn envz err errno error fcntl fenv float fmtmsg fnmatch
 ftw getopt glob grp iconv inttypes iso646 langinfo libgen limits locale malloc math memory monetary

@@ -68,7 +68,7 @@ class CountedBuddy(Counted):
 
 
 def costs(isa: str) -> dict[str, dict[str, object]]:
-    """Of take and give: the longest path, and the most that is seen by splits or merges."""
+    """The longest paths of take and give, and the measured maximum by splits or merges."""
     keep = [f"tau_buddy_{verb}" for verb in (*OPERATIONS, "init", "add")]
     image = core_code("buddy", isa, ["core/buddy.c"], keep=keep)
     with Machine(image) as machine:

@@ -29,7 +29,7 @@ CORE = ROOT / "core"
 KEPT = ROOT / "build" / "core-tests"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 WARNINGS += ["-Wno-unused-function"]  # Each file uses few functions of a private header.
-# Of gcc-12-multilib, with the kernel headers of the machine: words as wide as
+# Headers of gcc-12-multilib, with the kernel headers of the machine: words as wide as
 # pointers, so sizes and links wrap around as on a 32-bit target.
 NARROW = ("-m32", "-idirafter", f"/usr/include/{platform.machine()}-linux-gnu")
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

@@ -26,7 +26,7 @@ struct mechanism {
     void (*check)(void);  // the full walk, and what can be compared
     void (*parts)(void);  // names all memory that a call may change, by mechanism_part
     void (*close)(void);  // NULL: nothing to give back
-    // Of exploring only. NULL: states differ if a byte differs.
+    // For exploring only. NULL: states differ if a byte differs.
     void (*normalize)(void);  // clears what makes no difference
     uint64_t (*fingerprint)(void);
     struct mechanism *next;

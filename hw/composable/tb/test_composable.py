@@ -161,7 +161,7 @@ async def played(dut, steps: list[Inputs], memory: Sequence[int], latency: int =
 
 
 def answers(steps: list[Inputs], seen: list[Outputs]) -> list[tuple[int, int, int | None]]:
-    """Of each lookup of the data port its cycles, cause and frame."""
+    """Cycles, cause and frame of each lookup of the data port."""
     found = []
     for cycle, inputs in enumerate(steps):
         if inputs.lookups[DATA] is None:

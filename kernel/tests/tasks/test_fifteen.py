@@ -49,7 +49,7 @@ def run(
 
 
 def misses(found: Records) -> int:
-    """Of all jobs behind the warm-ups, in every TLB."""
+    """Misses of all jobs after the warm-ups, in every TLB."""
     return sum(sum(job.misses) for job in found.jobs if job.number > 0)
 
 

@@ -24,7 +24,7 @@ PREEMPTIONS = 8
 
 
 class Counts(NamedTuple):
-    """Of the preempted task's jobs: misses and cycles; and of switches to another task: cycles."""
+    """Misses and cycles of the preempted task's jobs, and cycles of switches to another task."""
 
     misses: tuple[int, ...]
     cycles: tuple[int, ...]

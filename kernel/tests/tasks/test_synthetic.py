@@ -52,7 +52,7 @@ def run(
 
 
 def misses(found: Records, task: int) -> list[int]:
-    """Of each job behind the warm-up."""
+    """Misses of each job after the warm-up."""
     return [job.first_level_misses for job in found.of(task)[1:]]
 
 

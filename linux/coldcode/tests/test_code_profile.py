@@ -105,7 +105,7 @@ def test_counts_are_those_by_hand(kernel: Kernel, tmp_path: Path) -> None:
     for name, expected in BY_HAND.items():
         address = kernel.address_of(name)
         assert (boot[address], steady[address]) == expected, name
-    # Of the marker, 100 calls of hot and three of others; two each of falls_through and traps.
+    # The marker, 100 calls of hot, three of others, and two each of falls_through and traps.
     touched = Counter(name for name, _ in sequence(recording))
     assert touched["hot"] == 100 and touched["cold"] == 2 and touched["boot_only"] == 0
     assert touched["loops"] == touched["falls_into"] == touched["trap_entry"] == 1

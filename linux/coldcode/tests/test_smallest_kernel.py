@@ -332,7 +332,7 @@ def test_without_a_sound_page_file_all_code_stays(kernels: Kernels, how: str, ca
 def test_the_page_file_of_another_placement_is_refused(
     kernels: Kernels, results: dict[str, Any]
 ) -> None:
-    """Of the same objects, linked as planned."""
+    """Pages of the same objects, linked as planned."""
     other = Built(Path(results["kernel"])).pages.read_bytes()
     seen = booted(kernels, other)
     assert seen.pager == ("all code stays in RAM: the page file is of another build",)

@@ -14,7 +14,7 @@ ARCHIVES = Path("/usr/src/glibc")
 TIMEOUT_S = 300
 FILES = ("malloc/tst-*.[ch]", "malloc/mallocbug.c", "support/*.[ch]", "test-skeleton.c")
 HEADERS = ("include/array_length.h", "include/libc-diag.h")
-# Of support/: what the tests call, and what that calls.
+# Functions in support/ that the tests need.
 SUPPORT = (
     *("check", "delayed_exit", "ignore_stderr", "oom_error", "set_fortify_handler", "temp_file"),
     *("support_quote_blob", "support_quote_string", "support_record_failure", "support_test_main"),

@@ -86,13 +86,13 @@ def test_fork_while_others_allocate(
 
 
 def test_children_with_the_thread_id_of_another(build: Build, run: RunProgram) -> None:
-    """Of vfork, and of a clone without fork handlers: nobody sleeps for good at the lock."""
+    """After vfork, and after a clone without fork handlers: nobody sleeps forever at the lock."""
     done = run(build("runtime_clone"))
     assert (done.status, done.stdout) == (0, "done\n"), done.stderr
 
 
 def test_threads_that_meet_seldom_sleep(build: Build, run: RunProgram) -> None:
-    """Of a million calls, few wait in the kernel. All did once one had slept."""
+    """Few of a million calls wait in the kernel. Once one had slept, all did."""
     done = run(build("runtime_meeting"))
     assert done.status == 0 and int(done.stdout) < 20_000, done.stdout
 

@@ -40,7 +40,7 @@ def clustered(cold: LinkedPieces) -> Pages:
 
 
 def entries_of(cold: LinkedPieces) -> dict[int, int]:
-    """Of each piece the entry points that reach it, as bits."""
+    """For each piece, the entry points that reach it, as bits."""
     callees: dict[int, list[int]] = defaultdict(list)
     entry_points = set()
     for source, target, _ in cold.edges():
@@ -178,6 +178,6 @@ def _pair(row: int, page: Page, other_row: int, other: Page) -> tuple[int, Page,
 
 
 def _rank(pair: Sequence) -> tuple[int, int, int]:
-    """Of pairs with equally many common entry points: bytes, pieces."""
+    """The order of pairs with equally many common entry points: bytes, then pieces."""
     _, page, _, other = pair
     return page[0] + other[0], page[1], other[1]

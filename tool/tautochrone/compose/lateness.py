@@ -17,7 +17,7 @@ from tautochrone.facts import compose_format as facts
 
 START_STEP_CYCLES = 1000
 DELAYS_FRAMES = (16, 64, 256, 1024, 4096)
-# Of the loader, measured on the tile with 7 applications of 5 to 35 entries, and rounded up.
+# The loader's, measured on the tile with 7 applications of 5 to 35 entries, and rounded up.
 LOAD_CYCLES, ENTRY_CYCLES, CLEARED_WORD_CYCLES, COPIED_WORD_CYCLES = 4000, 400, 3, 21
 
 

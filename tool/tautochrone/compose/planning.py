@@ -39,7 +39,7 @@ class Choice:
 
     @property
     def entries(self) -> int:
-        """Of the page table, those besides included."""
+        """Entries of the page table, including ENTRIES_BESIDES."""
         return len(self.pages) + ENTRIES_BESIDES
 
     @property

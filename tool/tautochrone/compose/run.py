@@ -48,7 +48,7 @@ class Slot:
 
     @property
     def misses(self) -> int:
-        """Of fetches and data."""
+        """Misses of fetches and data."""
         return self.misses_fetch + self.misses_data
 
 

@@ -37,7 +37,7 @@ class EntryCycles(NamedTuple):
 
     @property
     def most(self) -> int:
-        """Of any entry."""
+        """The most cycles of any entry."""
         return max(self.release, self.call)
 
 

@@ -133,7 +133,7 @@ def test_the_floor_is_as_its_definition(seed: int) -> None:
 
 
 def test_code_that_is_in_no_piece_stays() -> None:
-    """Of 100 instructions, 10 are in the piece that leaves, 30 in no piece."""
+    """10 of 100 instructions are in the piece that leaves, 30 in no piece."""
     rows = [(64, 60, ""), (64, 30, ""), (64, 10, "")]
     code = replace(code_of(rows), block_pieces=np.array([0, -1, 2]))
     assert part_of(code, np.array([False, False, True])) == pytest.approx(0.9)

@@ -174,7 +174,7 @@ def _bounds(folder: Path) -> tuple:
 
 
 def test_a_bound_that_is_too_small_is_still_found(folder: Path) -> None:
-    """Of calls within the limits, and of free in every run; the step is not a dead end."""
+    """For calls within the limits, and for free in every run; the step is not a dead end."""
     tau(*PLAN, *WRITTEN, cwd=folder, expect=0)
     path = folder / "runs" / "p.toml"
     text = path.read_text()

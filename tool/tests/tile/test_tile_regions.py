@@ -37,7 +37,7 @@ def found(trace: Path) -> TileReplay:
 
 
 def hit_rate(replayed: TileReplay) -> float:
-    """Of the loads and stores in the window, how many were translated by the TLB."""
+    """How many of the loads and stores in the window the TLB translated."""
     hits, misses = replayed.counters["hits_data"], replayed.counters["misses_data"]
     return hits / (hits + misses)
 

@@ -79,7 +79,7 @@ def ran(
 
 
 def test_a_cost_below_a_measured_job_is_refused(tmp_path: Path) -> None:
-    """Of the task that was interrupted, too: the time of others is not its own."""
+    """Also for the interrupted task: the time of others is not its own."""
     often = task(tmp_path, "often", 10_000, "cost_cycles = 3_000", job=LOOP.format(turns=100))
     loop = LOOP.format(turns=2000)
     measured = ran(tmp_path, often, task(tmp_path, "seldom", job=loop))

@@ -106,7 +106,7 @@ static void read_all(const char *path, FILE *sink) {
     tau_trace_reader_close(reader);
 }
 
-// Of this program alone: getrusage also counts what its parent had.
+// Memory of this program alone: getrusage also counts what its parent had.
 static long resident_kib_max(void) {
     FILE *file = fopen("/proc/self/status", "r");
     char line[256];

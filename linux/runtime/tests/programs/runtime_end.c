@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Of these sizes the last word is the last one of a block.
+// The last word of objects of these sizes is the last one of a block.
 #define LARGEST (((size_t)1 << 17) + 8)
 #define LEAST 4096
 

@@ -142,7 +142,7 @@ def copy(source: Path, folder: Path) -> None:
 
 
 def _left_out_of(source: Path) -> Callable[[str, list[str]], set[str]]:
-    """Of a folder in SOURCE and the names in it: those that are not needed, or were built there."""
+    """For a folder in SOURCE and the names in it: the names that are not needed, or were built."""
     is_left_out = re.compile("|".join(map(translate, (*LEFT_OUT, *BUILT)))).match
 
     def left_out(parent: str, names: list[str]) -> set[str]:

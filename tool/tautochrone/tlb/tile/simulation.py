@@ -40,7 +40,7 @@ class Job:
 
     @property
     def first_level_misses(self) -> int:
-        """Of fetches, loads and stores."""
+        """Misses of fetches, loads and stores."""
         return self.misses[0] + self.misses[1]
 
 
@@ -79,12 +79,12 @@ class Records:
 
     @property
     def own_evictions(self) -> int:
-        """Of entries of the evictor's."""
+        """Evictions of the evictor's own entries."""
         return sum(n for (_, by, of), n in self.evictions.items() if by == of)
 
     @property
     def cross_evictions(self) -> int:
-        """Of entries of others."""
+        """Evictions of others' entries."""
         return sum(n for (_, by, of), n in self.evictions.items() if by != of)
 
     def of(self, task: int) -> list[Job]:

@@ -210,7 +210,7 @@ def test_a_level_that_cannot_be_measured_again_stays_a_level(
 
 
 def test_one_wrong_answer_of_a_check_is_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an index, and of directories."""
+    """An unknown index, and unknown directories."""
     wrong = [Check("pages", 19, 20, 0.4)]
     monkeypatch.setattr(directory, "_checks", lambda *_: wrong)
     found = found_on(known_geometry("zen4"), "lru")
