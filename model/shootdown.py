@@ -10,9 +10,9 @@ acknowledged. At its end, frames that were parked before it become free. Frames 
 during it wait for the end of the next one. Two lists are enough, and both move in constant time.
 
 The promise: a frame that is handed out (as a page or as a table) can be reached by no hart through
-a translation from before. What a hart may hold is what the architecture allows: any translation,
-of an entry of the root (to a table) or of a leaf (to a page), that it could have read from memory
-since its last flush, each kept as long as it likes, a walk stopped between two levels included.
+a translation from before. A hart may hold every translation that the architecture allows: of an
+entry of the root (to a table) or of a leaf (to a page), if it could have read the entry from memory
+since its last flush. It keeps each as long as it likes, and may stop a walk between two levels.
 
 The world: SLOTS root entries with a table of one leaf each, FRAMES frames. One lock orders map,
 unmap and acknowledgements; walks and flushes take no lock. `Protocol` switches parts of it off:

@@ -2,8 +2,8 @@
 
 Run `python -m bench recorder [--quick]`; it writes out/bench/recorder.json. Runs with and
 without the recorder alternate. Each figure is a difference or a ratio of their CPU times (user and
-system), and the median over the rounds, since the machine is shared. heaptrack, where
-it is installed, takes its turn in the same rounds: its preloaded half alone, without its
+system), and the median over the rounds, since the machine is shared. If
+heaptrack is installed, it takes its turn in the same rounds: its preloaded half alone, without its
 interpreter. It also walks the stack of every event, which we do not.
 """
 

@@ -1,12 +1,11 @@
 """The smallest Linux kernel with cold code, from Debian's package to programs that run on it:
 built, recorded, linked with its cold code on pages of flash, booted in QEMU.
 
-Method: the first program hashes what some thousand calls of the kernel return, hostile ones too.
-The hash is compared with the hash without cold code. `make check` does that with the
-planned kernel, from the user's cache if it is there; `make check-all` also builds it with nothing
-cached, and boots one of which all functions are cold that can be placed,
-for every policy and store, with the fewest frames, and with all that can be wrong with flash and
-options. TAU_TEST_SEED repeats a run.
+Method: the first program hashes the results of some thousand calls of the kernel, hostile ones too.
+The hash is compared with the hash without cold code. `make check` does that with the planned
+kernel, from the user's cache if it is there. `make check-all` also builds it with nothing cached.
+It boots a kernel in which every function is cold that can be placed: for every policy and store,
+with the fewest frames, and with every fault of flash and options. TAU_TEST_SEED repeats a run.
 """
 
 import os

@@ -2,9 +2,10 @@
 
 A cold piece is an entry point if code that stays in RAM jumps to it or calls it. entries(p) are the
 entry points from which a page is reached through cold code alone; pcount(e) is how many pages e
-reaches. Repeat: M are the entry points of the largest pcount; merge the two pages that fit together
-and have most entry points of M in common; ties: most entry points in common; then, which the paper
-leaves open: the smallest pages, the lowest pieces. Pages with nothing in common are not merged.
+reaches. Repeat: M are the entry points of the largest pcount. Merge the two pages that fit together
+and have most entry points of M in common. If several pairs do, merge the pair with most entry
+points in common. The paper leaves further ties open: here the smallest pages win, then the lowest
+pieces. Pages with nothing in common are not merged.
 
 Pages with equal entries stay alike, so they are one *kind*: only kinds are compared, and of each
 only its smallest pages. Sets of entry points are the bits of a number.
