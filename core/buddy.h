@@ -57,7 +57,7 @@ struct tau_buddy {
     union tau_buddy_link *links;  // the head of each order's list, then one per group
     uint8_t *members;             // per group a nibble of free blocks, and above it one of taken
     uint32_t frames_count;
-    uint32_t frames_end;  // one behind the highest frame that was handed in
+    uint32_t frames_end;  // one after the highest frame that was handed in
     struct tau_buddy_order orders[TAU_BUDDY_ORDERS];
 };
 

@@ -129,7 +129,7 @@ enum tau_status tau_tlb_color_init(struct tau_tlb_color *heap,
                                    const struct tau_tlb_color_request *request, uint32_t *pages,
                                    size_t words_count);
 
-// Stores the run behind RUN at RUN; the first one if RUN is all zeros. Returns false if there is
+// Stores the run after RUN at RUN; the first one if RUN is all zeros. Returns false if there is
 // none. The caller maps the runs, and no other page of the window.
 // Cost: one step per page of the window.
 bool tau_tlb_color_next_run(const struct tau_tlb_color *heap, struct tau_tlb_color_run *run);

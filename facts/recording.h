@@ -68,7 +68,7 @@ struct tau_raw_header {
     uint32_t children_lost;          // Forked children whose own recording could not be started.
     uint64_t forked_from_ticks;      // The parent recording's started_ticks.
     uint64_t forked_at_ticks;        // The forking thread's last row in the parent's recording.
-    uint64_t stopped_ticks;          // When recording stopped early. Rows behind it are incomplete.
+    uint64_t stopped_ticks;          // When recording stopped early. Rows after it are incomplete.
     uint32_t stop_reason;            // Not 0: recording stopped early. An errno value, or
                                      // enum tau_raw_stop.
     uint32_t ended;                  // 1 = the program ran its exit handlers.

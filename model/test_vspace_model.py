@@ -103,7 +103,7 @@ def test_sizes_that_are_no_space(pages_log2: int, reason: str) -> None:
 
 
 def test_reasons_come_in_the_order_of_the_header() -> None:
-    """Each reason with all that come behind it."""
+    """Each reason with all that come after it."""
     space = Space(4, machine(2))
     assert space.map_region(0, 0, RIGHTS) == "BAD_ARGUMENT"
     assert space.map_region(0, 100, RIGHTS + 1) == "BAD_ARGUMENT"

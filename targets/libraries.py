@@ -95,7 +95,7 @@ class Libraries:
         return [compiler, *TARGETS[target].library]
 
     def link_words(self, strings: Path) -> list[str]:
-        """What comes behind the program's own objects. STRINGS is the object of STRINGS."""
+        """What comes after the program's own objects. STRINGS is the object of STRINGS."""
         picolibc = ["-lm", "-lc"] if self.has_picolibc else []
         archives = map(str, self.archives)
         return [str(strings), "-Wl,--start-group", *archives, *picolibc, "-lgcc", "-Wl,--end-group"]

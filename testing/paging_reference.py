@@ -61,7 +61,7 @@ class Seen:
     faults: int = 0
     placement_hash: int = 0
     before: list[int] = field(default_factory=list)  # Mapped before each event that is not a touch.
-    after: list[int] = field(default_factory=list)  # Mapped behind each event.
+    after: list[int] = field(default_factory=list)  # Mapped after each event.
     calls: dict[str, int] = field(default_factory=dict)
 
     @property

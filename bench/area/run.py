@@ -7,7 +7,7 @@ complains of a slow unit.
 - `lut`, `ff`, `bram` are the unit's by itself (Yosys): 4-input LUTs, with 2 for a carry cell
   and 6 for a 16 x 4 RAM made of LUTs (`ram_cells`; nextpnr gives it that many places).
 - `fmax_mhz` is nextpnr's, for the unit between registers on all ports, in an LFE5U-25F of the
-  slowest grade. The registers in front are a shift register, those behind are folded into one bit,
+  slowest grade. The registers before are a shift register, those after are folded into one bit,
   so that the unit needs four pins and nothing of it can be left out.
 - Every memory of the source is accounted for: Yosys must find exactly `memory_bits` of arrays, as
   many as the parameters say, and its cells must have room for them.

@@ -75,7 +75,7 @@ def test_numbers_that_cannot_be(change: dict[str, int]) -> None:
 
 
 def test_wrapper_has_every_port() -> None:
-    """All units have the same ports, each bit behind and in front of a register."""
+    """All units have the same ports, each bit after and before a register."""
     for each in area.designs():
         bits = {"input": 0, "output": 0}
         for direction, _, count in area.ports(each):

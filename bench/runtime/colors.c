@@ -25,7 +25,7 @@
 #define SETTLING 4
 
 static uintptr_t pages[CELLS];  // where an object begins
-static unsigned ends[CELLS];    // the first byte in the page behind it
+static unsigned ends[CELLS];    // the first byte in the page after it
 static pthread_barrier_t allocated, walked;
 static pthread_mutex_t choosing = PTHREAD_MUTEX_INITIALIZER;
 

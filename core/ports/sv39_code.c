@@ -282,7 +282,7 @@ void tau_sv39_code_visit(struct tau_sv39_code *code) {
     }
     // Four addresses would take fifteen instructions more.
     TAU_SV39_CODE_FLUSH_ALL();
-    // Nothing is set for frames behind the last one: they have no_entry.
+    // Nothing is set for frames after the last one: they have no_entry.
     code_cache_set_some(&code->cache.used, first, bits);
     code->next_visited = behind < code->cache.frames_count ? behind : 0;
 }

@@ -53,7 +53,7 @@ struct tau_sv39_code_frame {
 // Where everything is. The memory that it points to belongs to the cache from init on.
 struct tau_sv39_code_place {
     uintptr_t first;          // virtual address of page 0; the others follow
-    uint64_t *const *tables;  // level-0 tables: the one that FIRST lies in, and those behind it
+    uint64_t *const *tables;  // level-0 tables: the one that FIRST lies in, and those after it
     const uint64_t *store;    // the content of all pages, in order; NULL: see tau_sv39_code_begin
     const struct tau_sv39_code_frame *frames;
 };

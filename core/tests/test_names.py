@@ -1,7 +1,7 @@
 """No name of the core is one that a system's headers, or a port's macros, can have too.
 
 Method: each file-scope name of the core begins with `tau_` or its mechanism's noun. Everything is
-compiled behind all headers of POSIX and macros as windows.h has them, in C, and the headers in C++.
+compiled after all headers of POSIX and macros as windows.h has them, in C, and the headers in C++.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Compiler:
         return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
     def complaints_behind(self, path: Path, language: str = "c") -> str:
-        """The compiler's output for PATH behind the headers and the macros."""
+        """The compiler's output for PATH after the headers and the macros."""
         warnings = [*STRICT, "-include", str(self.folder / "system.h")]
         return self.complaints(path, *warnings, language=language)
 

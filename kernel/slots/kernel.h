@@ -61,11 +61,11 @@ extern struct tau_kernel tau_kernel;
 // The OS slot ends with the gate: the core sleeps until the release and wakes a constant time
 // later.
 
-// Ends the slot that runs, and returns the context of the next one's owner behind the gate.
+// Ends the slot that runs, and returns the context of the next one's owner after the gate.
 // Stops the tile if and only if
 // - the gate is reached less than TAU_COMPOSE_GATE_MARGIN_CYCLES ahead of the release, or
 // - a task of the next slot should run and its application is not loaded yet.
-// Cost: whatever it takes, the first instruction of the owner runs a constant time behind the
+// Cost: whatever it takes, the first instruction of the owner runs a constant time after the
 // release. The longest path is the bound of the OS slot (tool/tautochrone/compose/bounds.py).
 struct tau_context *tau_slot_end(void);
 

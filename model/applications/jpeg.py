@@ -145,7 +145,7 @@ def block_of(bits: Bits, first: int, codes: dict[str, int], steps: bytes) -> np.
 
 
 def intervals_of(scan: bytes) -> list[tuple[bytes, int | None]]:
-    """The entropy-coded data, cut at markers: bytes without stuffing, and the marker behind."""
+    """The entropy-coded data, cut at markers: bytes without stuffing, and the marker after."""
     intervals, data, index = [], bytearray(), 0
     while index < len(scan):
         if scan[index] != 0xFF:

@@ -45,7 +45,7 @@ TAU_INLINE struct paged_cut paged_cut_again(struct tau_tlsf *blocks, uintptr_t o
 // A free block and the aligned object that will lie in it.
 struct paged_aligned {
     tau_word *found;  // the free block
-    tau_word *block;  // the object's block, behind a gap of FOUND or at its start
+    tau_word *block;  // the object's block, after a gap of FOUND or at its start
     void *pointer;    // the object
     struct paged_cut cut;
 };

@@ -90,7 +90,7 @@ struct paged_cut {
     tau_word rest;           // Bytes that stay free. 0 if the whole block is allocated.
     uint32_t start;          // The edge in front of the block.
     uint32_t split;          // The edge in front of the rest, or `end` without a rest.
-    uint32_t end;            // The edge behind the free block.
+    uint32_t end;            // The edge after the free block.
     const tau_word *behind;  // Payload of the next block.
 };
 
@@ -131,7 +131,7 @@ TAU_INLINE void paged_cut_write(struct tau_tlsf *blocks, tau_word *payload, stru
     }
 }
 
-// The block of an object. An object that starts a page lies a gap behind its block's payload.
+// The block of an object. An object that starts a page lies a gap after its block's payload.
 TAU_INLINE tau_word *paged_block_of(void *pointer) {
     return paged_starts_page(pointer) ? tlsf_before(pointer, PAGED_START_GAP) : pointer;
 }

@@ -39,7 +39,7 @@ class CountedBuddy(Counted):
         assert self.call("give", frame, order, kind=steps) == "OK"
 
     def refuse(self, frame: int, order: int) -> None:
-        """Every give of ORDER's block at FRAME, and of what lies behind it, but the right one."""
+        """Every give of ORDER's block at FRAME, and of what lies after it, but the right one."""
         size = ARITY**order
         for wrong in {frame, frame + 1, frame + size // 2, frame + size}:
             for asked in range(ORDERS + 1):

@@ -42,7 +42,7 @@ void mechanism_enter(struct mechanism *entered);
 // One part of the state. Those of a state are always named in the same order.
 void mechanism_part(void *memory, size_t size_bytes);
 
-// The Nth number behind the depth on the command line of explore; 0: not given.
+// The Nth number after the depth on the command line of explore; 0: not given.
 uint32_t mechanism_argument(unsigned number);
 
 uint64_t mechanism_mix(uint64_t hash, uint64_t value);

@@ -127,7 +127,7 @@ static void every_free_gives_its_pages_back(enum tau_pagetable_walk walk) {
     EXPECT(again == objects[1]);
     WINDOW_RUN(WINDOW_PROGRAM, memset(again, 9, 9 * PAGE));
     EXPECT_EQUAL(table.mapped_pages, 2 + 20);
-    EXPECT_EQUAL(give_back(again), TAU_OK);  // the edge behind goes
+    EXPECT_EQUAL(give_back(again), TAU_OK);  // the edge after goes
     EXPECT_EQUAL(table.mapped_pages, 2 + 20 - 9);
     EXPECT_EQUAL(heap.break_page, FIRST + 21);
     EXPECT_EQUAL(give_back(objects[3]), TAU_OK);  // both edges go, and the break moves
@@ -160,7 +160,7 @@ static void a_shared_page_stays_while_it_has_a_header(void) {
     EXPECT_EQUAL(give_back(small[1]), TAU_OK);
     EXPECT_EQUAL(table.mapped_pages, edges);
     EXPECT_EQUAL(give_back(before), TAU_OK);
-    EXPECT_EQUAL(table.mapped_pages, edges);  // the used block behind has its header there
+    EXPECT_EQUAL(table.mapped_pages, edges);  // the used block after has its header there
     EXPECT_EQUAL(give_back(behind), TAU_OK);
     EXPECT_EQUAL(table.mapped_pages, 2);
     end(FRAMES);

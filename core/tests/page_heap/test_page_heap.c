@@ -135,11 +135,11 @@ static void aligned_objects_fit_their_hole(void) {
 }
 
 // An aligned object is served if and only if frames and commitment suffice for the headers in front
-// of it and behind it. A refusal changes nothing. One place of an object for each case, with zero
+// of it and after it. A refusal changes nothing. One place of an object for each case, with zero
 // to three frames or pages of commitment left.
 //
 // What an aligned object needs, however much memory is free: a frame for each page that gets its
-// first header, in front of the object and behind it.
+// first header, before the object and after it.
 static const struct need {
     bool is_behind_a_page;  // the free block is where allocate_up_to_a_page leaves it
     bool is_in_hole;        // and ends in the next page
@@ -147,8 +147,8 @@ static const struct need {
     uint32_t pages_count;
 } needs[] = {
     {false, false, 8 * PAGE, 2},  // both in pages of their own
-    {false, false, PAGE, 1},      // behind alone: in front it is the free block's own page
-    {true, false, 2 * UNIT, 1},   // in front alone: both are in one page
+    {false, false, PAGE, 1},      // only after: the page before is the free block's own
+    {true, false, 2 * UNIT, 1},   // only before: both are in one page
     {true, true, 2 * UNIT, 0},    // both in the page where the free block ends
 };
 
@@ -394,7 +394,7 @@ static void misuse_is_refused(void) {
     end();
 }
 
-// The block behind has left its list when a link of the one before turns out to be overwritten: it
+// The block after has left its list when a link of the one before turns out to be overwritten: it
 // is listed again.
 static void a_free_beside_an_overwritten_link_changes_nothing(void) {
     if (TAU_CHECK_LEVEL == 0) {
@@ -435,7 +435,7 @@ static void words_like_headers_lead_nowhere(void) {
     unsigned char *const object = allocate(3 * PAGE);
     unsigned char *const hole = allocate(20 * PAGE);
     EXPECT(allocate(3 * PAGE) != NULL);
-    EXPECT_EQUAL(give_back(hole), TAU_OK);  // unmapped pages behind
+    EXPECT_EQUAL(give_back(hole), TAU_OK);  // unmapped pages after
     WINDOW_RUN(WINDOW_PROGRAM, memset(object, 0xff, 3 * PAGE));
     const size_t rest = PAGE - (uintptr_t)object % PAGE;
     for (unsigned round = 0; round < 1000; round++) {

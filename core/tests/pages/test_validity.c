@@ -67,7 +67,7 @@ TEST_CASE(fig_1) {
     close_hostile(&world, &made);
 }
 
-// [P0-25] Case 1: c[b] > b. Never a start of b's region; the table behind it is not even asked.
+// [P0-25] Case 1: c[b] > b. Never a start of b's region; the table is not even asked.
 TEST_CASE(lemma_1_case_1) {
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct world world;

@@ -104,7 +104,7 @@ def prove(
     """One proof of the core with a CHANGE: a file, its old text, its new text."""
     core = changed_core(folder, *change)
     made = image(core, folder, bands)
-    # CBMC takes the length of an array at its word, and this one goes on behind its structure.
+    # CBMC takes the length of an array at its word, and this one goes on after its structure.
     table = core / TABLE
     assert table.read_text().count("uint8_t owner[1];") == 1
     length = "owner[4 * PROOF_WORDS - PROOF_HANDLE]"

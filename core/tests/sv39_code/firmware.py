@@ -104,7 +104,7 @@ def build(made: Path, root: Path = ROOT, flags: tuple[str, ...] = ()) -> Firmwar
 
 
 def write_flash(path: Path, pages: bytes) -> Path:
-    """A chip with the jump to the firmware, and PAGES behind its first page; the rest is erased."""
+    """A chip with the jump to the firmware, and PAGES after its first page; the rest is erased."""
     start = FLASH_START.ljust(PAGE_BYTES, b"\xff")
     path.write_bytes((start + pages).ljust(FLASH_BYTES, b"\xff"))
     return path

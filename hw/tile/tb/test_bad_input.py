@@ -157,10 +157,10 @@ def test_images_for_something_else(tmp_path: Path, hello: Path) -> None:
         (16, "<H", 1, "not linked to fixed addresses"),  # an object file
         (16, "<H", 3, "not linked to fixed addresses"),  # a shared library
         (24, "<I", 0, "begins at 0x00000000"),
-        (28, "<I", 0xFFFFFFF0, "cut short"),  # program headers behind the end
+        (28, "<I", 0xFFFFFFF0, "cut short"),  # program headers after the end
         (44, "<H", 0, "nothing at the reset address"),  # no segment
         (44, "<H", 0xFFFF, "cut short"),
-        (first + 4, "<I", 0xFFFFFF00, "cut short"),  # the segment's bytes behind the end
+        (first + 4, "<I", 0xFFFFFF00, "cut short"),  # the segment's bytes after the end
         (first + 16, "<I", 0xFFFFFFFF, "cut short"),
         (first + 20, "<I", text_bytes - 4, "cut short"),  # less memory than bytes
         (first + 20, "<I", 0x80001, "the instruction bank ends at 0x00180000"),

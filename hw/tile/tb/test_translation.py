@@ -92,7 +92,7 @@ class Oracle:
                 self.stored[result.frame] = b
                 return None, 0
             return (MARK + result.frame if operation == LOAD else result.frame), 0
-        for _ in range(3):  # Counters are a cycle or two behind.
+        for _ in range(3):  # Counters lag by a cycle or two.
             self.model.step(Inputs())
         if operation == TABLE:
             self.table[a] = b

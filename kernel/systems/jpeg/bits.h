@@ -72,7 +72,7 @@ static inline bool tau_jpeg_bits_are_overdrawn(const struct tau_jpeg_bits *bits)
     return bits->absent > bits->count;
 }
 
-// Goes on behind the marker CODE, fill bytes apart, if it is the next thing behind at most seven
+// Goes on after the marker CODE, fill bytes apart, if it is the next thing after at most seven
 // bits of padding; else false.
 static inline bool tau_jpeg_bits_pass_marker(struct tau_jpeg_bits *bits, uint8_t code) {
     if (bits->count - bits->absent > 7) {

@@ -2,7 +2,7 @@
 // of ends sees the same two pages, as on one tile.
 //
 // TAU_TEST_TASKS names the functions, TAU_TEST_FIFOS the number of FIFOs. With arguments, the tasks
-// of these numbers start first, one after the other, the rest behind them.
+// of these numbers start first, one after the other, the rest after them.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

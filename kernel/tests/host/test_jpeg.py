@@ -261,7 +261,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_supported_is_refused_with_a_reason(library: JpegLibrary, name: str) -> None:
-    """The status names the cause, and nothing is decoded behind it."""
+    """The status names the cause, and nothing is decoded after it."""
     data, reason = REFUSED[name]
     status, _ = library.decode(data, 30, 20)
     assert library.reason(status) == reason

@@ -55,7 +55,7 @@ def misses(found: Records) -> int:
 
 @pytest.mark.parametrize("text", ["16x4", pytest.param("16x4+128x4", marks=pytest.mark.slow)])
 def test_nobody_misses(tmp_path: Path, text: str) -> None:
-    """Not once behind the warm-up, and nobody evicts anything, the kernel included. No way through
+    """Not once after the warm-up, and nobody evicts anything, the kernel included. No way through
     the kernel is longer than its bound."""
     found = run(tmp_path, text)
     assert misses(found) == 0

@@ -32,7 +32,7 @@ class Counts(NamedTuple):
 
 
 def run(builder: Builder, colored: bool, forgets: bool, neighbor_walks: int) -> Counts:
-    """Three jobs of the preempted task behind its warm-up."""
+    """Three jobs of the preempted task after its warm-up."""
     tlb = shape.parsed("16x4", latency=2)  # as of other tests, which build its simulator too
     geometry = tlb.geometry()
     places = [

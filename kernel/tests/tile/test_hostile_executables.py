@@ -71,7 +71,7 @@ def system_of(builder: Builder, good: Good, later_frames: int = 0) -> System:
 
 
 def with_images(content: bytes, images: Sequence[bytes]) -> bytes:
-    """The system file with other images of the applications behind the first one."""
+    """The system file with other images of the applications after the first one."""
     changed = bytearray(content)
     part = struct.unpack_from("<I", content)[0]
     table = part + struct.unpack_from("<I", content, part + 4 * facts.HEADER_APPLICATION_OFFSET)[0]

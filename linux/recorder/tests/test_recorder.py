@@ -354,7 +354,7 @@ def test_call_left_by_a_jump(build: Build, record: Record, depth: int) -> None:
 
 
 def test_row_torn_by_a_jump(build: Build, record: Record) -> None:
-    """siglongjmp behind any instruction of malloc: a row is there whole or not at all."""
+    """siglongjmp after any instruction of malloc: a row is there whole or not at all."""
     library = build("torn", "-shared", "-fPIC", "-DALLOCATOR", made="libtorn.so")
     program = build("torn", str(library), f"-Wl,-rpath,{library.parent}", made="torn")
     recorded = record(program)

@@ -120,7 +120,7 @@ print(moved[:400_000] == b"A" * 400_000, b"Z" * 16 in moved)
 
 
 def test_a_move_to_the_spill_heap_copies_the_object_alone(run: RunProgram, plan: MakePlan) -> None:
-    """What lies behind it in the planned heap is its neighbor's."""
+    """What lies after it in the planned heap is its neighbor's."""
     options = ("--plan", plan(2_500_000), "--preset", "none")
     done = run("python3", "-S", "-c", OBJECTS + NEIGHBOR, options=options)
     assert (done.status, done.stdout) == (0, "True False\n"), done.stderr

@@ -43,7 +43,7 @@ struct tau_rv32_instruction {
     uint8_t rs1;
     uint8_t rs2;
     int32_t immediate;  // for jumps and auipc: the address
-    uint32_t next;      // the address behind it
+    uint32_t next;      // the address after it
 };
 
 struct tau_rv32 {

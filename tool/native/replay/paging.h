@@ -2,7 +2,7 @@
 // free, and the fault handler for a touch of an unmapped page.
 //
 // 1. The image holds the shipped core and targets/programs/paged/paged.c, which starts it. The heap
-//    is the first piece of the machine's memory, tables and links of frames are behind it.
+//    is the first piece of the machine's memory, tables and links of frames are after it.
 // 2. Whether a page is mapped is read from the tables in the target's memory, as its MMU would. An
 //    access of the emulated code to a heap page that is not mapped is a fault of the allocator.
 // 3. A touch, the clearing of calloc and the copy of a moving realloc access their pages. A page

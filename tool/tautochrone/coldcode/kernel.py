@@ -28,7 +28,7 @@ class Section:
 
     @property
     def end(self) -> int:
-        """The address behind it."""
+        """The address after it."""
         return self.start + len(self.content)
 
 

@@ -54,7 +54,7 @@ class Application:
     page_bytes_max: int = 16384
     round_bytes: int = 1024
     fifos: tuple[Fifo, ...] = ()
-    pool_pages: tuple[int, ...] = ()  # Addresses, one page behind the other: mapped on demand.
+    pool_pages: tuple[int, ...] = ()  # Addresses, one page after the other: mapped on demand.
     pool_frames: int = 0
 
 

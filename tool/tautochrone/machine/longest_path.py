@@ -189,7 +189,7 @@ class Code:
         return Step((following,), accesses=1 if name in RISCV_ACCESSES else 0)
 
     def _far(self, insn: capstone.CsInsn) -> Step:
-        """A jump or call behind auipc of the same register, which compilers never part."""
+        """A jump or call after auipc of the same register, which compilers never part."""
         word = int.from_bytes(insn.bytes, "little")
         upper = int.from_bytes(self.bytes_at(insn.address - 4), "little")
         if insn.size != 4 or upper & 0x7F != 0x17 or upper >> 7 & 31 != word >> 15 & 31:
@@ -325,7 +325,7 @@ class LongestPath:
         """The longest path from the head of a loop back to it. All that it leads to is known."""
         function = self.code.function_at(head[0])
         to_head: dict[tuple[int, int], int] = {}
-        for node in (*self.known, head):  # Each behind all that it leads to.
+        for node in (*self.known, head):  # Each after all that it leads to.
             if self.code.function_at(node[0]) != function:
                 continue
             step, condition_left = self.code.step(*node)

@@ -40,7 +40,7 @@ class AddressRange:
 
     @property
     def end(self) -> int:
-        """The first address behind it."""
+        """The first address after it."""
         return self.start + self.size_bytes
 
 

@@ -18,7 +18,7 @@ from tautochrone.coldcode.linux.qemu import Boot
 from tautochrone.coldcode.linux.root import Root
 from tautochrone.errors import TauError
 
-# The lines of 40 jobs that go on for a while behind the error.
+# The lines of 40 jobs that go on for a while after the error.
 FAILING_MAKE = """#!/bin/sh
 echo "  CC      lib/a.o"
 echo "lib/test_a.c:28:10: fatal error: ../tools/testing/a.h: No such file or directory" >&2

@@ -70,7 +70,7 @@ def test_a_forged_total_is_found(tmp_path: Path, word: int) -> None:
 
 
 def test_a_broken_rule_is_placed(tmp_path: Path) -> None:
-    """A block from another trace: all checksums fit, but the free behind it frees nothing."""
+    """A block from another trace: all checksums fit, but the free after it frees nothing."""
     count = form.BLOCK_EVENTS_MAX
     for name, first_ops in (
         ("kept", [model.MALLOC] + [model.REALLOC] * (count - 1)),

@@ -267,7 +267,7 @@ def test_a_note_cut_short_is_read_or_refused(
     elf = code.application(making.root(), "ping", [source], base.path, tmp_path)
     content = bytearray(elf.read_bytes())
     (headers,) = struct.unpack_from("<I", content, 28)
-    note = headers + 3 * 32  # behind code, data and stacks
+    note = headers + 3 * 32  # after code, data and stacks
     kind, size_bytes = (struct.unpack_from("<I", content, note + at)[0] for at in (0, 16))
     assert kind == 4
     answers = set()

@@ -83,7 +83,7 @@ def run(folder: Path, text: str, *words: object) -> dict[str, Any]:
 
 
 def later(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """The jobs behind the warm-ups."""
+    """The jobs after the warm-ups."""
     return [job for job in found["jobs"] if job["number"] > 0]
 
 
@@ -217,7 +217,7 @@ def test_the_index_is_that_of_the_unit(name: str) -> None:
 
 def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
     """With the least one, which runs, if too late. Below it an entry into the kernel could end
-    behind the next release, and no task would ever run. A plan says the same."""
+    after the next release, and no task would ever run. A plan says the same."""
     (tmp_path / "tasks.toml").write_text(ON_TILE + task(1) + task(2, period=100, cost=1))
     words = "run", "tasks.toml", "--on", "16x4", "--cycles", 20_000
     plan = "plan", "tasks.toml", "--geometry", "tile-16x4", "-o", "plan.toml"

@@ -1,5 +1,5 @@
 // Feeds damaged traces to the reader, the checker and the CSV writer: bit flips, cuts, hostile
-// words, with the checksums made good again in every second round, so that what lies behind them is
+// words, with the checksums made good again in every second round, so that what lies after them is
 // reached too. Built with sanitizers by test_trace_damage.py.
 //
 //   fuzz_trace TRACE SCRATCH SEED ROUNDS

@@ -26,7 +26,7 @@ class Job:
     """A job of a task: the warm-up is number 0. Misses are by TLB, in the order of TLBS.
 
     `cycles` is what the kernel measured, `own_cycles` those between its instructions: from each
-    resumption to the trap behind it, in so many `stretches`.
+    resumption to the trap after it, in so many `stretches`.
     """
 
     task: int
