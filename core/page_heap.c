@@ -1,6 +1,6 @@
 // TLSF on pages. docs/spec/page_heap.md numbers the invariants. The steps:
 //
-// 1. malloc cuts a free block. If the boundary in front of the remainder lies in a page without a
+// 1. malloc cuts a free block. If the boundary before the remainder lies in a page without a
 //    boundary, that page becomes a region of its own with one frame, because the remainder's header
 //    is written there.
 // 2. The pages between two edges belong to the region of the first edge. Faults map them, and only

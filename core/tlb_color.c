@@ -494,7 +494,7 @@ size_t tau_tlb_color_object_max_bytes(const struct tau_tlb_color *heap) {
 
 // ---- Calls -------------------------------------------------------------------------------------
 
-// Whether the word in front of POINTER lies in a page of the heap. NULL does not.
+// Whether the word before POINTER lies in a page of the heap. NULL does not.
 TAU_INLINE bool tlb_color_is_inside(const struct tau_tlb_color *heap, const void *pointer) {
     const uintptr_t offset = (uintptr_t)pointer - heap->lowest;
     TAU_ASSERT(heap->blocks != NULL);

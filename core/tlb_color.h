@@ -92,7 +92,7 @@ struct tau_tlb_color_request {
 
 struct tau_tlb_color {
     struct tau_tlsf *blocks;  // NULL until tau_tlb_color_start
-    uintptr_t lowest;         // the window's start, and a word: headers lie in front of objects
+    uintptr_t lowest;         // the window's start, and a word: headers lie before objects
     uintptr_t span_bytes;     // from the window's start to the end of the last run
     const uint32_t *pages;    // one bit per page of the window, highest bit first: handed out
     uint32_t page_log2;

@@ -48,7 +48,7 @@ class PagedTlsf(Tlsf):
         return self.base + block.payload
 
     def edge(self, address: int) -> int:
-        """The page of the boundary in front of the payload at ADDRESS."""
+        """The page of the boundary before the payload at ADDRESS."""
         return (address - 8) // PAGE_BYTES
 
     def span(self, block: Block) -> tuple[int, int]:

@@ -276,7 +276,7 @@ class HeapSides(Sides):
         super().__init__(machine, "vspace")
         self.heap = machine.reserve(HANDLE_BYTES)
         first = machine.call("tau_tlsf_control_bytes", HEAP_PAGES * PAGE_BYTES).result
-        control_bytes = first - WORD_BYTES  # Everything in front of the first payload's header.
+        control_bytes = first - WORD_BYTES  # Everything before the first payload's header.
         arguments = self.heap, self.space, self.origin, 1, HEAP_PAGES, (1 << 32) - 1
         self._is("OK", "tau_page_heap_init", *arguments)
         pool = Frames(Board(FRAMES))

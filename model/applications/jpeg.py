@@ -173,7 +173,7 @@ class Decoder:
         self.restart_interval = 0
 
     def read(self, data: bytes) -> Image:
-        """Decode everything. Raises JpegError; the image has the MCUs in front of the fault."""
+        """Decode everything. Raises JpegError; the image has the MCUs before the fault."""
         try:
             return self._read(data)
         except (IndexError, KeyError, StopIteration) as error:

@@ -90,7 +90,7 @@ TAU_INLINE void *paged_hand_out(struct tau_tlsf *blocks, tau_word *block, struct
     return pointer;
 }
 
-// As paged_hand_out, for TAKEN. Lists the gap in front of the object's block.
+// As paged_hand_out, for TAKEN. Lists the gap before the object's block.
 TAU_INLINE void *paged_hand_out_aligned(struct tau_tlsf *blocks, struct paged_aligned taken,
                                         size_t alignment, size_t size_bytes) {
     const tau_word gap = (tau_word)((uintptr_t)taken.block - (uintptr_t)taken.found);

@@ -18,7 +18,7 @@ struct walk {
     bool is_first;
 };
 
-// The page, counted from the heap's first, of the boundary in front of ADDRESS.
+// The page, counted from the heap's first, of the boundary before ADDRESS.
 static uint32_t edge_before(const struct tau_page_heap *heap, uintptr_t address) {
     const uintptr_t start = heap->origin + (uintptr_t)heap->first.number * TAU_PAGE_BYTES;
     return (uint32_t)((address - 8 - start) / TAU_PAGE_BYTES);

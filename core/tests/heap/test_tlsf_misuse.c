@@ -286,7 +286,7 @@ static void suffer(const struct damage *damage) {
     bool is_changed = memcmp(heap.memory, heap.copy, heap.size_bytes) != 0;
     enum tau_status reason = expected_answer(heap.tlsf, object);
     if (is_changed && TAU_CHECK_LEVEL >= 2 && damage->is_behind && reason == TAU_OK) {
-        reason = TAU_OVERWRITTEN;  // the canary lies in front of the next header
+        reason = TAU_OVERWRITTEN;  // the canary lies before the next header
     }
     if (reason != TAU_OK) {
         expect_misuse(&heap, object, reason);

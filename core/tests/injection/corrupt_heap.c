@@ -161,7 +161,7 @@ static void add_word(tau_word *word) {
     }
 }
 
-// The words from FIRST to before END around the boundary in front of PAYLOAD: the last two of the
+// The words from FIRST to before END around the boundary before PAYLOAD: the last two of the
 // block before it, the header, the links.
 static void add_boundary(tau_word *payload, int first, int end) {
     for (int index = first; index < end; index++) {
@@ -181,7 +181,7 @@ static bool add_block(void *context, void *payload, size_t size_bytes, bool is_f
     (void)is_free;
     if (payload == *behind) {
         add_boundary(payload, -3, 2);
-    } else {  // in front of a pool's first block lies what describes the pool
+    } else {  // before a pool's first block lies what describes the pool
         add_sentinel(*behind);
         add_boundary(payload, -1, 2);
     }

@@ -87,7 +87,7 @@ static void allocate_four(unsigned char *objects[4]) {
 
 // ---- One way to free ---------------------------------------------------------------------------
 
-// [P0-34] Pages in front of the break stay for reuse; the end of the heap gives all back at once.
+// [P0-34] Pages before the break stay for reuse; the end of the heap gives all back at once.
 static void only_the_end_gives_pages_back(enum tau_pagetable_walk walk) {
     unsigned char *objects[4];
     is_purging = false;
@@ -105,7 +105,7 @@ static void only_the_end_gives_pages_back(enum tau_pagetable_walk walk) {
     WINDOW_RUN(WINDOW_PROGRAM, EXPECT(again[3 * PAGE] == 2));
     EXPECT_EQUAL(window.faults_count, faults_count);
     EXPECT_EQUAL(give_back(again), TAU_OK);
-    EXPECT_EQUAL(give_back(objects[3]), TAU_OK);  // the free run in front goes with it
+    EXPECT_EQUAL(give_back(objects[3]), TAU_OK);  // the free run before goes with it
     EXPECT_EQUAL(table.mapped_pages, 2 + 5);
     EXPECT_EQUAL(give_back(objects[0]), TAU_OK);
     EXPECT_EQUAL(table.mapped_pages, 2);
@@ -121,7 +121,7 @@ static void every_free_gives_its_pages_back(enum tau_pagetable_walk walk) {
     allocate_four(objects);
     EXPECT_EQUAL(give_back(objects[1]), TAU_OK);  // between used blocks: both edges stay
     EXPECT_EQUAL(table.mapped_pages, 2 + 20 - 4);
-    EXPECT_EQUAL(give_back(objects[2]), TAU_OK);  // the edge in front goes
+    EXPECT_EQUAL(give_back(objects[2]), TAU_OK);  // the edge before goes
     EXPECT_EQUAL(table.mapped_pages, 2 + 20 - 4 - 5);
     unsigned char *const again = allocate(9 * PAGE);
     EXPECT(again == objects[1]);

@@ -134,7 +134,7 @@ static void aligned_objects_fit_their_hole(void) {
     }
 }
 
-// An aligned object is served if and only if frames and commitment suffice for the headers in front
+// An aligned object is served if and only if frames and commitment suffice for the headers before
 // of it and after it. A refusal changes nothing. One place of an object for each case, with zero
 // to three frames or pages of commitment left.
 //

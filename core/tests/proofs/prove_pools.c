@@ -113,7 +113,7 @@ static void find_classes(void) {
     }
 }
 
-// Any order of the blocks that are not in use, the one freed last in front.
+// Any order of the blocks that are not in use, the one freed last first.
 static void any_list(uint32_t band) {
     struct budget_class *const class = state[band].class;
     bool is_listed[BLOCKS_MAX] = {false};

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 SECONDS_MAX = 1800
 PROOF = "tests/proofs/prove_pools.c"
 PROOFS = ("init", "malloc", "free", "realloc")
-# (Largest size, limit). The pool of 16 bytes has a gap in front. Most mutants are refuted on the
+# (Largest size, limit). The pool of 16 bytes has a gap before it. Most mutants are refuted on the
 # smaller heap.
 BANDS = ((8, 2), (16, 1), (24, 1))
 FEW_BANDS = ((8, 2), (24, 1))

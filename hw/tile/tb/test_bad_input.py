@@ -281,7 +281,7 @@ def test_a_reader_that_goes_away(tmp_path: Path, mailbox: Path) -> None:
 
 
 def test_a_writer_that_goes_away(mailbox: Path) -> None:
-    """Commands end with the pipe: in front of a record that is the end, within one an error."""
+    """Commands end with the pipe: before a record that is the end, within one an error."""
     line = [str(simulator(PROBE)), "--program", str(mailbox), "--commands", "-"]
     record = struct.pack("<4I", 1, 1, 1, 1)
     for sent, code in ((record, PASSED), (record + record[:7], USAGE)):

@@ -2,7 +2,7 @@
 
 Method: 64 integers that one function uses are linked with a stack of 512 bytes or 8 KiB, whose file
 is the first or the last. Each access to one of them takes one instruction, so that the four have
-code of the same size. With the stack in front of the integers it was 25 % larger.
+code of the same size. With the stack before the integers it was 25 % larger.
 """
 
 from __future__ import annotations

@@ -288,7 +288,7 @@ def test_realloc_that_fails_or_frees(tmp_path: Path) -> None:
 
 
 def test_free_that_was_not_seen(tmp_path: Path) -> None:
-    """A new object where one is alive: the missing free is put in front, and counted [REC-10]."""
+    """A new object where one is alive: a free is inserted before it, and counted [REC-10]."""
     merged, events = merged_events(tmp_path, recording(row(MALLOC, A, 1) + row(MALLOC, A, 2)))
     assert events == [(T_MALLOC, 0, 0), (T_FREE, 0, 0), (T_MALLOC, 0, 0)]
     assert merged.implied_frees == 1

@@ -189,7 +189,7 @@ def test_misuse_stops_the_program(
 def test_an_overwritten_header_stops_the_program(
     build: Build, run: RunProgram, plan: MakePlan, kind: str, words: str
 ) -> None:
-    """Whoever finds it: the free of the object in front, or a request."""
+    """Whoever finds it: the free of the object before, or a request."""
     done = run(build("runtime_misuse"), kind, options=("--plan", plan(1 << 20)))
     assert (done.status, done.stdout, done.document["signal"]) == (134, "", "SIGABRT")
     assert re.search(rf"^tau run: runtime_misuse\[\d+\]: {words} overwritten$", done.stderr, re.M)
@@ -211,7 +211,7 @@ def test_an_overwritten_block_of_a_band_stops_the_program(
 def test_an_overwritten_control_block_loses_no_counts(
     build: Build, run: RunProgram, plan: MakePlan, is_planned: bool, more: str
 ) -> None:
-    """What lies in front of the first object is overwritten: the report looks at it with care. A
+    """What lies before the first object is overwritten: the report looks at it with care. A
     program that does not notice ends as without us.
     """
     options = ("--plan", plan(1 << 20, (64, 4))) if is_planned else ()

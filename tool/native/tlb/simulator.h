@@ -70,7 +70,7 @@ tau_tlb_simulator_new(const struct tau_tlb_geometry *geometry, enum tau_tlb_poli
 TAU_TRACE_EXPORT void tau_tlb_simulator_delete(struct tau_tlb_simulator *simulator);
 
 // Runs ACCESSES. Fails (false) if and only if an owner is not below owners_count, or no structure
-// translates such pages; then the accesses in front of it were run.
+// translates such pages; then the accesses before it were run.
 TAU_TRACE_EXPORT bool tau_tlb_simulator_run(struct tau_tlb_simulator *simulator,
                                             const struct tau_tlb_accesses *accesses);
 

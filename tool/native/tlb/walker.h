@@ -1,6 +1,6 @@
 // Walks lists of pages on this machine and says how long that took.
 //
-// Each page holds the address of the next one, so that no access begins before the one in front of
+// Each page holds the address of the next one, so that no access begins before the one before
 // it has ended. docs/spec/discover.md says how the numbers are used. One thread at a time.
 #ifndef TAU_TLB_WALKER_H
 #define TAU_TLB_WALKER_H

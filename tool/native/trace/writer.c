@@ -277,7 +277,7 @@ static enum tau_trace_status write_footer(struct tau_trace_writer *writer) {
         tau_trace_store64(counts, writer->index_count);
         tau_trace_store64(counts + 8, sizes_count);
         uint8_t *to = put_index(counts + 24, writer->index, writer->index_count);
-        // The packed sizes follow the index; the word in front of them moves into the fixed part.
+        // The packed sizes follow the index; the word before them moves into the fixed part.
         size_t raw_bytes = (size_t)(put_sizes(raw, sizes, sizes_count) - raw);
         size_t stored = pack_table(writer, raw, raw_bytes, to) - 4;
         memmove(to, to + 4, stored);

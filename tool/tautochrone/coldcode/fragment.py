@@ -1,6 +1,6 @@
 """The linker-script fragment that places cold code on pages. It is the placement's file, too.
 
-The kernel's linker script includes it in front of .text, in a section that starts a page. Each
+The kernel's linker script includes it before .text, in a section that starts a page. Each
 piece has its address and size in the kernel that was planned for, as a comment. So a placement is
 read back without the map, and a recording of that kernel is replayed on it.
 

@@ -71,7 +71,7 @@ def info_of(path: Path) -> tuple[str, dict[str, Any]]:
 def test_good_descriptions_are_sound(
     tmp_path: Path, kind: str, text: str, comments: int
 ) -> None:
-    """Whatever the name, and however long the comment in front."""
+    """Whatever the name, and however long the comment before."""
     path = written(tmp_path, "# Of a user, with much to say.\n" * comments + text, "a.txt")
     assert check_file(path) == (kind, check_file(path)[1])
     done = run(check.command, path)

@@ -74,7 +74,7 @@ def _rise_least(facts: Facts) -> float:
 
 
 def levels_of(curve: Curve, facts: Facts) -> list[Level]:
-    """The levels, the first one in front. Raises Unknown if there is none."""
+    """The levels, starting with the first. Raises Unknown if there is none."""
     least = _rise_least(facts) * curve.costs[0]
     found: list[Level] = []
     before = 0.0
