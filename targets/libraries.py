@@ -106,7 +106,7 @@ class Libraries:
         if names:
             library = PICOLIBC if set(names) <= {"c", "m"} else f"PATH/lib{names[0]}.a"
             flags = [f"-l{name}" for name in names]
-            return Missing(f"the linker finds no {_listed(flags)}", library)
+            return Missing(f"the linker cannot find {_listed(flags)}", library)
         symbols = sorted({found["symbol"] for found in UNDEFINED.finditer(said)})
         if not symbols:
             return None

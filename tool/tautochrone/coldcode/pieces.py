@@ -78,7 +78,7 @@ def code_of(
     """Join a kernel's map with recordings of it. Functions whose names are KEPT must stay; of the
     sizes in OTHERS, pieces of other links, the larger count.
 
-    Raises TauError if the map is of another link, or a recording of another kernel.
+    Raises TauError if the map is from another link, or a recording of another kernel.
     """
     starts = np.array([piece.address for piece in pieces], np.uint64)
     ends = starts + np.array([piece.size_bytes for piece in pieces], np.uint64)
@@ -137,7 +137,7 @@ def _refuse_other_map(kernel: Kernel, pieces: Sequence[Piece], numbers: np.ndarr
     for piece in pieces:
         if piece.is_swappable and piece.address not in known:
             cause = f"{kernel.path} has no function at {piece.address:#x}, for {piece.section}"
-            raise TauError(f"the map is of another link: {cause}", "name the map of that kernel")
+            raise TauError(f"the map is from another link: {cause}", "name the map of that kernel")
     if not (numbers >= 0).any():
         raise TauError("the map has none of the kernel's functions", "name the map of that kernel")
 

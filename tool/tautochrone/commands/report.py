@@ -324,7 +324,7 @@ def _read_replays(paths: tuple[Path, ...], reader: TraceReader) -> Replays:
             document = document_of(json_text.parse(data))
         except ValueError as error:
             raise TauError(
-                f"{path} is not what `tau replay --json` prints: {error}",
+                f"{path} is not output of `tau replay --json`: {error}",
                 "make it with `tau replay T --on tlsf,budget --plan plan.toml --json`",
             ) from None
         remarks += [f"{path}: {cause}" for cause in document.incomplete]

@@ -160,7 +160,7 @@ def _refuse_geometry(path: Path, partition: Partition, known: Geometry, known_pa
         )
     if not known.reference.endswith(f" {name}"):
         raise TauError(
-            f"{known_path} is of another processor ({known.reference}); this is {name}",
+            f"{known_path} is for another processor ({known.reference}); this is {name}",
             DISCOVER_STEP,
             EXIT_USAGE,
         )

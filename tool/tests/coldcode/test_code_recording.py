@@ -129,7 +129,7 @@ FORGED = {
     "other touches": ({"end": (10, 21, 3, 4)}, "other touches or blocks"),
     "other blocks": ({"end": (10, 21, 4, 5)}, "other touches or blocks"),
     "a marker after the end": ({"end": (23, 22, 4, 4)}, "time of the marker is impossible"),
-    "an end of another size": (None, "the chunk has another size"),
+    "an end of another size": (None, "the chunk's size is wrong"),
     "no end": (None, "it is cut short after 5 chunks"),
     "only prepared": (None, "it was prepared, but nothing was recorded"),
     "a chunk behind the end": (None, "out of order"),
@@ -138,8 +138,8 @@ FORGED = {
     "touches behind blocks": (None, "out of order"),
     "a number beyond 64 bits": (None, "a number exceeds 64 bits"),
     "a number that is cut": (None, "the last number is cut"),
-    "too many rows": (None, "another number of rows"),
-    "a chunk of blocks too long": (None, "another size than its rows"),
+    "too many rows": (None, "number of rows is wrong"),
+    "a chunk of blocks too long": (None, "size does not match its rows"),
 }
 
 

@@ -335,7 +335,7 @@ def test_another_kernel_is_refused(made: Made, tmp_path: Path, plan: Path) -> No
     assert "another kernel" in refused("coldcode", "replay", recording, "--plan", plan)
     assert "another kernel" in refused("coldcode", "plan", recording, *made.inputs[1:])
     words = [made.recording, "--kernel", made.kernel.path, "--map", map_path]
-    assert "map is of another link" in refused("coldcode", "plan", *words)
+    assert "map is from another link" in refused("coldcode", "plan", *words)
     assert document_of("coldcode", "replay", recording, "--plan", plan, "--map", map_path)
     words = ["coldcode", "replay", recording, "--plan", plan, "--map", made.map_path]
     assert "no function starts where" in refused(*words)

@@ -331,8 +331,8 @@ def test_a_missing_header_of_picolibc_names_picolibc(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "call", "said", "step"),
     [
-        ('flags = ["-lm"]', "", "the linker finds no -lm", 'add libraries = ["picolibc"]'),
-        ('flags = ["-lown"]', "", "the linker finds no -lown", 'libraries = ["PATH/libown.a"]'),
+        ('flags = ["-lm"]', "", "the linker cannot find -lm", 'add libraries = ["picolibc"]'),
+        ('flags = ["-lown"]', "", "the linker cannot find -lown", 'libraries = ["PATH/libown.a"]'),
         ("", "void *malloc(int); malloc(1);", "need __heap_end, __heap_start,", "do without"),
         ('libraries = ["picolibc"]', "int puts(char *); puts(0);", "need stdout,", "do without"),
         ("ar", "", "libping.a is not a source", 'add libraries = ["libping.a"]'),

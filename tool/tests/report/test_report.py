@@ -115,7 +115,7 @@ def test_a_report_is_not_overwritten_unless_told(trace: Path, tmp_path: Path) ->
 def test_what_is_no_replay_is_refused(text: str, trace: Path, tmp_path: Path) -> None:
     replay, out = tmp_path / "replay.json", tmp_path / "r.html"
     replay.write_text(text)
-    with pytest.raises(TauError, match="is not what `tau replay --json` prints"):
+    with pytest.raises(TauError, match="is not output of `tau replay --json`"):
         called(trace, "--replay", replay, "-o", out)
     assert not out.exists()
 
@@ -163,7 +163,7 @@ def test_a_replay_of_wrong_types_is_refused(
 ) -> None:
     replay = tmp_path / "replay.json"
     replay.write_text(json.dumps({**REPLAY, **damage}))
-    expected = "is not what `tau replay --json` prints: .*(expected|finite)"
+    expected = "is not output of `tau replay --json`: .*(expected|finite)"
     with pytest.raises(TauError, match=expected):
         called(trace, "--replay", replay, "-o", tmp_path / "r.html")
 

@@ -57,7 +57,7 @@ def prepared(archive: Path) -> Path:
     if is_folder:
         refuse_other_folder(archive)
     else:
-        step = PACKAGE if archive == ARCHIVE else "name an archive, as linux-source-6.12.tar.xz"
+        step = PACKAGE if archive == ARCHIVE else "name an archive such as linux-source-6.12.tar.xz"
         input_file.check(archive, "archive of the kernel's source", step)
     parts = [folder_hash(archive) if is_folder else build_cache.file_hash(archive), *LEFT_OUT]
     for name, path in files.items():
