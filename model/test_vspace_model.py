@@ -96,7 +96,7 @@ def test_validity_says_what_the_space_says() -> None:
 
 
 @pytest.mark.parametrize(("pages_log2", "reason"), [(0, "TOO_SMALL"), (36, "TOO_LARGE")])
-def test_sizes_that_are_no_space(pages_log2: int, reason: str) -> None:
+def test_sizes_that_are_not_a_space(pages_log2: int, reason: str) -> None:
     """One page would be page 0; 2^36 is beyond the words."""
     with pytest.raises(ValueError, match=reason):
         Space(pages_log2, machine(1))

@@ -409,7 +409,7 @@ TEST_CASE(malloc_refuses_an_overwritten_block) {
 // they led. Any word there instead of either link is found before anything is written, whichever
 // neighbor has it, whether the other is free or not, wherever the block stands in its list. Except
 // a `next` of 0, and a link that leads to an old copy of a link to this block.
-TEST_CASE(free_beside_an_overwritten_list_is_reported) {
+TEST_CASE(free_next_to_an_overwritten_list_is_reported) {
     for (unsigned round = 0; round < 10000; round++) {
         struct test_heap heap = heap_open(4096);
         unsigned char *live = tau_tlsf_malloc(heap.tlsf, 40);

@@ -396,7 +396,7 @@ static void misuse_is_refused(void) {
 
 // The block after has left its list when a link of the one before turns out to be overwritten: it
 // is listed again.
-static void a_free_beside_an_overwritten_link_changes_nothing(void) {
+static void a_free_next_to_an_overwritten_link_changes_nothing(void) {
     if (TAU_CHECK_LEVEL == 0) {
         return;
     }
@@ -554,7 +554,7 @@ static const struct test tests[] = {
     TEST(one_unit_more_than_there_is),
     TEST(committed_heaps_never_run_dry),
     TEST(misuse_is_refused),
-    TEST(a_free_beside_an_overwritten_link_changes_nothing),
+    TEST(a_free_next_to_an_overwritten_link_changes_nothing),
     TEST(words_like_headers_lead_nowhere),
     TEST(the_heaps_regions_are_the_heaps_own),
 #if defined(__x86_64__)

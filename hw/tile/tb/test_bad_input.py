@@ -125,7 +125,7 @@ def test_handlers_that_fault(tmp_path: Path) -> None:
         assert "address 0x80005000" in done.messages
 
 
-def test_plain_bytes_that_are_no_program(tmp_path: Path) -> None:
+def test_plain_bytes_that_are_not_a_program(tmp_path: Path) -> None:
     """Zeros, ones, random bytes, code for elsewhere: no core spins beyond the limit."""
     for number, contents in enumerate((bytes(4096), b"\xff" * 4096, os.urandom(4096))):
         image = tmp_path / f"{number}.bin"

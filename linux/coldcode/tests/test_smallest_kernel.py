@@ -417,7 +417,7 @@ def test_a_page_file_that_goes_beyond_the_flash_is_not_read(kernels: Kernels) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", ["many", "-1", "4294967300", ""])
-def test_a_value_that_is_no_number_is_named(kernels: Kernels, value: str) -> None:
+def test_a_value_that_is_not_a_number_is_named(kernels: Kernels, value: str) -> None:
     seen = booted(kernels, kernels.paged.pages.read_bytes(), f"frames={value}")
     assert f"`{value}' invalid for parameter `coldcode.frames'" in seen.console
     assert seen.number("frames") == 16

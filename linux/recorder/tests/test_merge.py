@@ -190,7 +190,7 @@ def test_damaged_chunk_is_counted(raw: Path, tmp_path: Path) -> None:
     ],
     ids=["empty", "other", "short", "newer"],
 )
-def test_what_is_no_recording(
+def test_a_file_that_is_not_a_recording(
     raw: Path, tmp_path: Path, change: Callable[[bytes], bytes], says: str
 ) -> None:
     """Each refusal names its cause and the next step."""

@@ -93,7 +93,7 @@ def test_nothing_is_overwritten(tau: Tau, build: Build, tmp_path: Path) -> None:
         assert reader.totals.events >= 9000
 
 
-def test_others_beside_are_not_overwritten(tau: Tau, build: Build, tmp_path: Path) -> None:
+def test_other_traces_are_not_overwritten(tau: Tau, build: Build, tmp_path: Path) -> None:
     """Two recordings of one pid (exec) get two names."""
     tau("record", "-o", tmp_path / "x.tau", "--", build("ends"), "exec")
     names = sorted(path.name for path in tmp_path.glob("*.tau"))

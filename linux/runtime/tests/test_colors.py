@@ -234,7 +234,9 @@ def test_threads_of_cxx(build: Build, run: RunProgram, plan_tasks: PlanTasks) ->
     assert one["stacks"] == 1 and one["objects"] > 400 and two["objects"] > 450
 
 
-def test_neighbor_pages_are_no_memory(build: Build, run: RunProgram, plan_tasks: PlanTasks) -> None:
+def test_neighbor_pages_are_not_memory(
+    build: Build, run: RunProgram, plan_tasks: PlanTasks
+) -> None:
     """A stack that overflows, a foreign pointer and a page between runs end the program."""
     plan = plan_tasks("zen4", {"one": (5 * 4096, 16384, 0)})
     program = build("colors_misuse", INCLUDE)

@@ -312,7 +312,7 @@ def _check_touches(recording: CodeRecording) -> None:
     if ((touches < 0) | (touches >= len(recording.functions.names))).any():
         raise DamagedError("touches", "one has no function")
     if (touches[1:] == touches[:-1]).any() or (times[1:] <= times[:-1]).any():
-        raise DamagedError("touches", "one has the function or the time of the one before")
+        raise DamagedError("touches", "one has the same function or the same time as the last")
     counted = recording.touches_count()
     if len(touches) and counted.max() > recording.settings.touches_max:
         raise DamagedError("touches", "a function has more than the settings allow")

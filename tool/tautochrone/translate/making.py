@@ -32,7 +32,7 @@ NO_TYPE, NO_COUNTERPART, SEVERAL, ARRAYS, IN_LIBRARY, MIXED = (
     "a type has no counterpart in the target's program",
     "types of this size have several sizes on the target",
     "only arrays have this size",
-    "a library whose types are not known asks for it",
+    "a library asks for it, and its types are not known",
     "call sites that ask for it also ask for other sizes, as for strings and arrays",
 )
 Progress = Callable[[int, int], None]

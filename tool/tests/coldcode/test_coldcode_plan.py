@@ -278,7 +278,7 @@ def test_a_recording_of_another_kernel_is_a_problem(
     assert "is a recording of another kernel than the plan's: code" in checked(together)
 
 
-def test_a_kernel_that_was_linked_as_planned_is_no_problem(
+def test_a_kernel_that_was_linked_as_planned_is_accepted(
     made: Made, tmp_path: Path, together: Path
 ) -> None:
     """With the symbols that Linux has around its cold code."""

@@ -143,7 +143,7 @@ def test_the_first_misuse_of_each_kind_is_told(tmp_path: Path) -> None:
     assert [one["place"] for one in json.loads(result.stdout)["misuse"]] == ["event 3", "event 2"]
 
 
-def test_misuse_of_a_program_is_no_problem_of_its_trace(tmp_path: Path) -> None:
+def test_misuse_of_a_program_is_not_a_problem_of_its_trace(tmp_path: Path) -> None:
     """Double frees alone: the recorder saw every allocation."""
     path = tmp_path / "a.tau"
     with TraceWriter(path, {}) as writer:

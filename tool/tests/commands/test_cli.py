@@ -137,7 +137,7 @@ def test_quiet_drops_notes_and_keeps_results(tmp_path: Path) -> None:
     assert loud.stdout == quiet.stdout != ""
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
+def test_a_reader_that_has_seen_enough_is_not_a_failure(tmp_path: Path) -> None:
     trace = tmp_path / "a.tau"
     count = 200_000
     with TraceWriter(trace, {}) as writer:

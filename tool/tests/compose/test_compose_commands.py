@@ -422,7 +422,7 @@ def test_paths_of_flags_sources_and_libraries_start_from_the_file(system: Path) 
     assert "application[0].libraries" in said and "library " in said and "does not exist" in said
 
 
-def test_what_is_no_executable_is_refused(system: Path) -> None:
+def test_a_file_that_is_not_an_executable_is_refused(system: Path) -> None:
     shutil.copy("/bin/true", system.parent / "true.elf")
     said = refusal(system, ('sources = ["ping.c"]', 'executable = "true.elf"'))
     assert "system.toml:18: application[0].executable: ping: it is not an ELF32 executable" in said

@@ -80,7 +80,7 @@ def test_a_second_load_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"a = [", b"a = 1\na = 2", b"[" * 5000, b""])
-def test_what_is_no_toml_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_toml_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "system.toml"
     path.write_bytes(content)
     with pytest.raises(TauError):

@@ -136,7 +136,7 @@ APART_BELOW = Case((f"loader {A} idle", f"loader {B}"), (MARKS, "-DROUNDS=20u"),
         (APART_BELOW, "no neighbor shares the processor of b"),
     ],
 )
-def test_neighbors_of_another_tile_are_no_company(case: Case, said: str, tmp_path: Path) -> None:
+def test_neighbors_of_another_tile_are_not_company(case: Case, said: str, tmp_path: Path) -> None:
     """A system whose only idle slot is on the tile that an application does not use: the check
     fails and names the tile that needs one."""
     path = system_of(case, tmp_path)

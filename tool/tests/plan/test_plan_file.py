@@ -251,7 +251,7 @@ def test_an_empty_list_of_bounds_is_refused(tmp_path: Path) -> None:
         load_plan(written(tmp_path, text))
 
 
-def test_files_that_are_no_text_or_no_toml_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_text_or_not_toml_are_refused(tmp_path: Path) -> None:
     for data in (
         b"\xff\xfe\x00",
         b"= = =",

@@ -112,7 +112,7 @@ def test_a_report_is_not_overwritten_unless_told(trace: Path, tmp_path: Path) ->
         '{"command": "replay", "systems": 3}',
     ],
 )
-def test_what_is_no_replay_is_refused(text: str, trace: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_replay_is_refused(text: str, trace: Path, tmp_path: Path) -> None:
     replay, out = tmp_path / "replay.json", tmp_path / "r.html"
     replay.write_text(text)
     with pytest.raises(TauError, match="is not output of `tau replay --json`"):

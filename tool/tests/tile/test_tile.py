@@ -262,7 +262,7 @@ def test_doctor_says_whether_simulators_are_built() -> None:
         assert finding.works or finding.next_step == "tau doctor --build"
 
 
-def test_report_shows_the_tile_beside_the_software(trace: Path, tmp_path: Path) -> None:
+def test_report_shows_the_tile_next_to_the_software(trace: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     words = [str(trace), "--on", "rtvm,tile:rtmmu,tile:pagetable", "-o", str(page)]
     done = CliRunner().invoke(report.command, words, standalone_mode=False)

@@ -178,7 +178,7 @@ def test_a_job_that_does_not_end_is_refused(
     assert line.endswith(f" {row['bound_cycles']:,}") and (" none " in line) == (number == 1)
 
 
-def test_a_job_that_is_released_near_the_end_is_no_finding(tmp_path: Path) -> None:
+def test_a_job_that_is_released_near_the_end_is_not_a_finding(tmp_path: Path) -> None:
     """It is counted, with its time so far. One released at the very end is not."""
     table = task(tmp_path, "one", more="cost_cycles = 20_000", job=LOOP.format(turns=1000))
     found = ran(tmp_path, table, run_cycles=52_000)

@@ -168,7 +168,7 @@ def test_an_incomplete_recording_is_noted(tmp_path: Path) -> None:
         assert f"tau: {trace}: the footer is missing or damaged: recovered up to" in done.stderr
 
 
-def test_what_tasks_name_is_no_output(tmp_path: Path) -> None:
+def test_a_file_that_tasks_name_is_not_an_output(tmp_path: Path) -> None:
     """Recordings and programs are read, so they are never replaced."""
     path, trace = recorded(tmp_path)
     program = tmp_path / "b.c"

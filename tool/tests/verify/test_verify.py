@@ -229,7 +229,7 @@ def test_a_build_changes_the_bytes_and_the_name(tmp_path: Path) -> None:
         ("check_level = \n", "not a build"),
     ],
 )
-def test_a_build_that_is_none_is_refused(
+def test_a_file_that_is_not_a_build_is_refused(
     tmp_path: Path, recording: Path, text: str, cause: str
 ) -> None:
     (tmp_path / "build.toml").write_text(text)
