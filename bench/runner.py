@@ -36,7 +36,7 @@ class Bench:
     measure: Callable[[Given], Any]
     lines: Callable[[Any], Iterable[str]] = lambda _: ()
     complaints: Callable[[Any], Iterable[str]] = lambda _: ()
-    options: Mapping[str, Any] = field(default_factory=dict)  # names, with argparse's settings
+    options: Mapping[str, Any] = field(default_factory=dict)  # Names, with argparse's settings.
 
     def printed(self, result: Any) -> list[str]:
         """All lines."""

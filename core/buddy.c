@@ -75,7 +75,7 @@ enum tau_status tau_buddy_init(struct tau_buddy *buddy, void *memory, size_t siz
     return TAU_OK;
 }
 
-// The order of the largest block that starts at FRAME and ends at END or in front of it.
+// The order of the largest block that starts at FRAME and ends at END or before it.
 static unsigned buddy_order_of(uint32_t frame, uint32_t end) {
     unsigned order = BUDDY_TOP;
     while (frame % TAU_BUDDY_BLOCK_FRAMES(order) != 0 ||

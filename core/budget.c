@@ -3,8 +3,8 @@
 //
 // 1. size -> class: one multiplication and one shift find the only class that can have this size.
 //    The multiplier makes a perfect hash; init finds it.
-// 2. address -> class: the regions are sorted, the largest in front. Seen from the area's end, a
-//    region is at least 1/63 as large as all regions behind it together. A table divides the
+// 2. address -> class: the regions are sorted, the largest first. Seen from the area's end, a
+//    region is at least 1/63 as large as all regions after it together. A table divides the
 //    distance to the end into steps that grow with the distance. One step then contains at most one
 //    border of two regions, and one comparison decides.
 //

@@ -34,10 +34,11 @@ extern "C" {
 // Cold pages that one instruction of RISC-V can need: its code and its operand, each on two.
 #define TAU_CODE_CACHE_INSTRUCTION_PAGES 4u
 
-// The least frames with which some thread always goes on: of THREADS that can preempt each other
-// between a load and the retry (1 if time slices are longer than loads), and of interrupts at any
-// rate whose handlers have INTERRUPT_PAGES cold pages together (0 if a retry sometimes comes
-// first).
+// The least frames with which some thread always makes progress.
+// - THREADS: how many can preempt each other between a load and the retry. 1 if time slices are
+//   longer than loads.
+// - INTERRUPT_PAGES: cold pages of all interrupt handlers together, at any rate of interrupts. 0 if
+//   a retry sometimes comes before the next interrupt.
 #define TAU_CODE_CACHE_FRAMES_LEAST(threads, interrupt_pages)                                      \
     (TAU_CODE_CACHE_INSTRUCTION_PAGES * (threads) + (interrupt_pages))
 
@@ -53,7 +54,7 @@ struct tau_code_cache_settings {
     uint32_t frames_count;
     uint32_t frames_least;  // the frames of the last frames_least - 1 loads are not evicted
     enum tau_code_cache_policy policy;
-    uint32_t seed;  // of the random victims
+    uint32_t seed;  // for random victims
 };
 
 // All modulo 2^32. Loaded pages: loads - evictions - drops.

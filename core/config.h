@@ -19,7 +19,7 @@
 // 0: no check.
 // 1 (default): double free, foreign or misaligned pointer, overwritten neighbor header. Costs no
 //    memory per block.
-// 2: as 1, plus a canary word behind every block, compared when the block is freed or resized.
+// 2: as 1, plus a canary word after every block, compared when the block is freed or resized.
 #ifndef TAU_CHECK_LEVEL
 #define TAU_CHECK_LEVEL 1
 #endif

@@ -196,7 +196,7 @@ enum tau_status tau_hierarchy_close(struct tau_hierarchy *space) {
     return TAU_OK;
 }
 
-// The first page behind the region at SPOT. *NEXT is the region that starts there, if there is one.
+// The first page after the region at SPOT. *NEXT is the region that starts there, if there is one.
 TAU_INLINE uint32_t hierarchy_end_of(const struct tau_hierarchy *space,
                                      const struct hierarchy_spot *spot, struct hierarchy_spot *next,
                                      bool *has_next) {
@@ -211,7 +211,7 @@ TAU_INLINE uint32_t hierarchy_end_of(const struct tau_hierarchy *space,
 // How a region is cut out of the free region that contains it.
 struct hierarchy_cut {
     struct hierarchy_spot spot;  // the free region
-    uint32_t end;                // the first page behind it
+    uint32_t end;                // the first page after it
     uint32_t promised;  // records that the new region's faults may take, if the space commits
 };
 

@@ -38,8 +38,8 @@ extern "C" {
 struct tau_hierarchy_record {
     uint32_t starts;                           // one bit per page: a region starts there
     uint32_t mapped;                           // one bit per page: it is mapped
-    uint32_t data[TAU_HIERARCHY_CHUNK_PAGES];  // of a mapped page: frame | rights
-    // Of a region that starts at place i, word i + 1 has the oldest frame | rights | state. Word i
+    uint32_t data[TAU_HIERARCHY_CHUNK_PAGES];  // for a mapped page: frame | rights
+    // For a region that starts at place i, word i + 1 has the oldest frame | rights | state. Word i
     // is the number of its mapped pages, unless the next region uses that word.
     uint32_t header[TAU_HIERARCHY_CHUNK_PAGES + 1];
 };

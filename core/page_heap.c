@@ -1,6 +1,6 @@
 // TLSF on pages. docs/spec/page_heap.md numbers the invariants. The steps:
 //
-// 1. malloc cuts a free block. If the boundary in front of the remainder lies in a page without a
+// 1. malloc cuts a free block. If the boundary before the remainder lies in a page without a
 //    boundary, that page becomes a region of its own with one frame, because the remainder's header
 //    is written there.
 // 2. The pages between two edges belong to the region of the first edge. Faults map them, and only
@@ -80,7 +80,7 @@ TAU_INLINE enum paged_cutting page_heap_cut_pages(struct tau_page_heap *heap, st
         page_heap_edge_extend(space, cut.start);
         return PAGED_CUT_MADE;
     }
-    committed_pages -= 1;  // the edge behind is already committed
+    committed_pages -= 1;  // the edge after is already committed
     if (committed_pages > heap->commit_max_pages) {
         return PAGED_CUT_REFUSED;
     }
@@ -147,7 +147,7 @@ TAU_INLINE bool page_heap_cut_inside(struct tau_page_heap *heap, struct paged_cu
     return true;
 }
 
-// Moves the boundary behind a used block with the edges START and END. It moves from END to the
+// Moves the boundary after a used block with the edges START and END. It moves from END to the
 // place that CUT, which starts at END, gives. END's page becomes one of the block's own pages. It
 // may zero a frame. Returns false, with nothing changed, if frames or commitment do not suffice.
 static bool page_heap_move_end(struct tau_page_heap *heap, uint32_t start, struct paged_cut cut) {

@@ -44,7 +44,7 @@ static bool pools_note(struct tau_pools *heap, const struct budget_class *class)
     return !is_overwritten;
 }
 
-// Serves what the pools cannot, and counts it. The lock is that of pools_note.
+// Serves what the pools cannot, and counts it. It takes the same lock as pools_note.
 __attribute__((noinline)) static void *pools_exceed(struct tau_pools *heap, size_t size_bytes,
                                                     const struct budget_class *class,
                                                     size_t alignment) {

@@ -12,9 +12,9 @@
 // prove for a free list per size class when malloc must succeed. Here the bands' borders are chosen
 // so that the whole arena is smallest.
 //
-// Blocks, their checks and the search for an address's pool are those of core/budget.h. A heap that
-// is given more memory than its pools need has a TLSF behind them, which serves and counts what
-// exceeds a limit. It makes an exceeded limit visible instead of fatal; no promise covers it.
+// Blocks, their checks and the search for an address's pool: see core/budget.h. A heap with more
+// memory than its pools need has a TLSF behind them, which serves and counts requests beyond a
+// limit. It makes an exceeded limit visible instead of fatal; no promise covers it.
 #ifndef TAU_POOLS_H
 #define TAU_POOLS_H
 
@@ -32,7 +32,7 @@ extern "C" {
 struct tau_pools;  // lives in the memory given to tau_pools_init
 
 struct tau_pools_band_statistics {
-    uint32_t size_bytes;  // of each block: the band's largest size, rounded up to TAU_ALIGNMENT
+    uint32_t size_bytes;  // each block's: the band's largest size, rounded up to TAU_ALIGNMENT
     uint32_t limit_count;
     uint32_t used_count;
     uint32_t peak_used_count;
@@ -56,9 +56,9 @@ struct tau_pools_statistics {
 // - HEAP or MEMORY is NULL, the end of MEMORY wraps around, ALIGNMENT_BYTES is above 4096 or
 //   neither 0 nor a power of two, or it is above TAU_ALIGNMENT and MEMORY is not a multiple of it
 //   (TAU_BAD_ARGUMENT)
-// - there is no band or more than TAU_BUDGET_CLASSES_MAX, sizes do not increase after rounding up
-//   to TAU_ALIGNMENT, a size is 0 or above 1 GiB, a limit is 0, or two borders lie inside the same
-//   step of sizes, 1/512 to 1/256 of their size wide (TAU_PLAN_INVALID)
+// - COUNT is 0 or above TAU_BUDGET_CLASSES_MAX, a size is 0 or above 1 GiB, a limit is 0, sizes do
+//   not increase after rounding up to TAU_ALIGNMENT, or two borders lie in one step of sizes, 1/512
+//   to 1/256 of their size wide (TAU_PLAN_INVALID)
 // - the pools do not fit (TAU_PLAN_TOO_LARGE)
 // Cost: linear in the tables (at most 8 KiB). It does not depend on the limits.
 enum tau_status tau_pools_init(struct tau_pools **heap, void *memory, size_t size_bytes,

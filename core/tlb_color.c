@@ -300,8 +300,8 @@ static uintptr_t tlb_color_address_of(const struct tau_tlb_color_window *window,
     return window->start + ((uintptr_t)page << window->page_log2);
 }
 
-// The page behind the last one of a heap of COUNT pages; 0 if the window has too few. The last page
-// of the window stays out: behind it another heap may begin, and processors prefetch.
+// The page after the last one of a heap of COUNT pages; 0 if the window has too few. The last page
+// of the window stays out: after it another heap may begin, and processors prefetch.
 static uint32_t tlb_color_search_end(const struct tlb_color_search *search, uint32_t count) {
     const uint32_t last = tlb_color_pages_of(search->window) - 1;
     TAU_ASSERT(count > 0);
@@ -494,7 +494,7 @@ size_t tau_tlb_color_object_max_bytes(const struct tau_tlb_color *heap) {
 
 // ---- Calls -------------------------------------------------------------------------------------
 
-// Whether the word in front of POINTER lies in a page of the heap. NULL does not.
+// Whether the word before POINTER lies in a page of the heap. NULL does not.
 TAU_INLINE bool tlb_color_is_inside(const struct tau_tlb_color *heap, const void *pointer) {
     const uintptr_t offset = (uintptr_t)pointer - heap->lowest;
     TAU_ASSERT(heap->blocks != NULL);

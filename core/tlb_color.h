@@ -50,7 +50,7 @@ struct tau_tlb_color_geometry {
     const struct tau_tlb_color_structure *structures;
     uint8_t arrays_count;
     uint8_t structures_count;
-    uint8_t page_log2;  // of the base page
+    uint8_t page_log2;  // the base page
 };
 
 // The sets of one array that a principal owns.
@@ -92,7 +92,7 @@ struct tau_tlb_color_request {
 
 struct tau_tlb_color {
     struct tau_tlsf *blocks;  // NULL until tau_tlb_color_start
-    uintptr_t lowest;         // the window's start, and a word: headers lie in front of objects
+    uintptr_t lowest;         // the window's start, and a word: headers lie before objects
     uintptr_t span_bytes;     // from the window's start to the end of the last run
     const uint32_t *pages;    // one bit per page of the window, highest bit first: handed out
     uint32_t page_log2;
@@ -118,7 +118,7 @@ enum tau_status tau_tlb_color_check(const struct tau_tlb_color_partition *partit
 // never its last page. PAGES is memory for the bits, which the heap keeps. No page is touched.
 // Fails if and only if:
 // - tau_tlb_color_check fails, with its reason
-// - there is no such principal, window or mode, REQUEST asks for no page, a pointer is NULL, or
+// - the principal, window or mode does not exist, REQUEST asks for no page, a pointer is NULL, or
 //   WORDS_COUNT is less than TAU_TLB_COLOR_WORDS of the window's pages (TAU_BAD_ARGUMENT)
 // - the window has too few such pages (TAU_WINDOW_FULL)
 // - in mode no-miss, a set would hold more entries than its safe ways (TAU_WAYS_EXCEEDED)
@@ -129,7 +129,7 @@ enum tau_status tau_tlb_color_init(struct tau_tlb_color *heap,
                                    const struct tau_tlb_color_request *request, uint32_t *pages,
                                    size_t words_count);
 
-// Stores the run behind RUN at RUN; the first one if RUN is all zeros. Returns false if there is
+// Stores the run after RUN at RUN; the first one if RUN is all zeros. Returns false if there is
 // none. The caller maps the runs, and no other page of the window.
 // Cost: one step per page of the window.
 bool tau_tlb_color_next_run(const struct tau_tlb_color *heap, struct tau_tlb_color_run *run);

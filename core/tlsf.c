@@ -333,14 +333,14 @@ static tau_word *tlsf_resize_in_place(struct tau_tlsf *heap, tau_word *payload,
     } else if (size <= used.previous_size + room &&
                ((uintptr_t)tlsf_before(payload, used.previous_size) & (alignment - 1)) == 0 &&
                (TAU_CHECK_LEVEL == 0 || (tlsf_after(payload, room)[-1] & TLSF_FREE) == 0)) {
-        // No block is free behind a free one. Only TLSF_FREE that was overwritten says so.
+        // No block is free after a free one. Only TLSF_FREE that was overwritten says so.
         result = tlsf_before(payload, used.previous_size);
         tlsf_unlink(heap, result);
         if (room != old) {
             tlsf_unlink(heap, next);
         }
         // No other call can reach the joined block, so its bytes may move without the lock. Its end
-        // may be written only after that. The block behind it may be freed meanwhile.
+        // may be written only after that. The block after it may be freed meanwhile.
         const tau_word whole = used.previous_size + room;
         const tau_word rest = whole - size >= TLSF_BLOCK_MIN_BYTES ? whole - size : 0;
         result[-1] = whole | (header & TLSF_ALIGNED);

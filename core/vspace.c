@@ -58,7 +58,7 @@ enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t s
     return TAU_OK;
 }
 
-// The first page behind the region that contains PAGE.
+// The first page after the region that contains PAGE.
 TAU_INLINE uint32_t vspace_end_after(const struct tau_vspace *space, struct tau_page page) {
     struct tau_page next;
     return tau_region_tree_next(&space->tree, page, &next) ? next.number

@@ -13,28 +13,29 @@
 #define TAU_ACCESSES_GRANULE_LOG2 4
 
 enum tau_accesses_row {
-    TAU_ACCESSES_FACT = 0,    // high bits: enum tau_accesses_fact; number of bytes, bytes
-    TAU_ACCESSES_MALLOC = 1,  // time, slot, site, size
+    TAU_ACCESSES_FACT = 0,    // High bits: enum tau_accesses_fact. Then number of bytes, bytes.
+    TAU_ACCESSES_MALLOC = 1,  // Time, slot, site, size.
     TAU_ACCESSES_CALLOC = 2,
     TAU_ACCESSES_REALLOC = 3,
-    TAU_ACCESSES_ALIGNED_ALLOC = 4,  // time, slot, site, size, log2 of the alignment
-    TAU_ACCESSES_FREE = 5,           // time, slot, site
-    TAU_ACCESSES_TOUCH = 6,    // high bits: granules or 0; time, slot, first granule, granules if 0
-    TAU_ACCESSES_MISUSE = 7,   // high bits: the trace's flag; a free of no object: time, site
-    TAU_ACCESSES_THREAD = 8,   // the thread of the rows that follow
-    TAU_ACCESSES_SITE = 9,     // length of the module's name, name, offset; numbered from 1
-    TAU_ACCESSES_TOTALS = 10,  // so far: heap loads, heap stores, all loads, all stores, stack's
-    TAU_ACCESSES_STOPPED = 11,  // no event follows; high bits: 1 if --max-events was reached
-    TAU_ACCESSES_END = 12,      // the program ended: its exit status, or 0
+    TAU_ACCESSES_ALIGNED_ALLOC = 4,  // Time, slot, site, size, log2 of the alignment.
+    TAU_ACCESSES_FREE = 5,           // Time, slot, site.
+    TAU_ACCESSES_TOUCH = 6,    // High bits: granules or 0. Then time, slot, first granule, and
+                               // granules if 0.
+    TAU_ACCESSES_MISUSE = 7,   // High bits: the trace's flag. A free of no object: time, site.
+    TAU_ACCESSES_THREAD = 8,   // The thread of the rows that follow.
+    TAU_ACCESSES_SITE = 9,     // Length of the module's name, name, offset. Numbered from 1.
+    TAU_ACCESSES_TOTALS = 10,  // So far: heap loads, heap stores, all loads, all stores, stack's.
+    TAU_ACCESSES_STOPPED = 11,  // No event follows. High bits: 1 if --max-events was reached.
+    TAU_ACCESSES_END = 12,      // The program ended: its exit status, or 0.
 };
 
 enum tau_accesses_fact {
     TAU_ACCESSES_PROGRAM = 0,
     TAU_ACCESSES_DIRECTORY = 1,
-    TAU_ACCESSES_ARGUMENT = 2,  // one row each, without the program's name
-    TAU_ACCESSES_NUMBERS = 3,   // text: pid, parent's pid, start in ms since 1970, 1 if every
-                                // access is written, clock of the fork or 0
-    TAU_ACCESSES_PARENT = 4,    // the recording that this process was forked from
+    TAU_ACCESSES_ARGUMENT = 2,  // One row each, without the program's name.
+    TAU_ACCESSES_NUMBERS = 3,   // Text: pid, parent's pid, start in ms since 1970, 1 if every
+                                // access is written, clock of the fork or 0.
+    TAU_ACCESSES_PARENT = 4,    // The recording that this process was forked from.
 };
 
 #endif

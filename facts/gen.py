@@ -27,7 +27,7 @@ def read(path: Path) -> Facts:
 
 
 def constants(facts: Facts) -> list[Constant]:
-    """The names and values of a file, in its order; names in tables have the table's in front."""
+    """The names and values of a file, in its order; names in tables are prefixed by the table's."""
     found: list[Constant] = []
     for key, value in facts.items():
         if isinstance(value, dict):

@@ -26,19 +26,19 @@
 #define TAU_RAW_SUFFIX ".tauraw"
 
 enum tau_raw_clock {
-    TAU_RAW_CLOCK_MONOTONIC = 0,  // a tick is a nanosecond
-    TAU_RAW_CLOCK_TSC = 1,        // a tick is a cycle of the time-stamp counter
+    TAU_RAW_CLOCK_MONOTONIC = 0,  // A tick is a nanosecond.
+    TAU_RAW_CLOCK_TSC = 1,        // A tick is a cycle of the time-stamp counter.
 };
 
 enum tau_raw_kind {
     TAU_RAW_ROWS = 1,
-    TAU_RAW_MODULES = 2,  // lines of /proc/self/maps: executable ones, and each file's first
+    TAU_RAW_MODULES = 2,  // Lines of /proc/self/maps: executable ones, and each file's first.
 };
 
 // Why recording stopped early, where no errno value says it.
 enum tau_raw_stop {
-    TAU_RAW_STOP_CONFINED = 0x10001,  // seccomp: the memory reserved before is full
-    TAU_RAW_STOP_DETACHED = 0x10002,  // `tau record` no longer waited for the process
+    TAU_RAW_STOP_CONFINED = 0x10001,  // Under seccomp: the memory reserved before is full.
+    TAU_RAW_STOP_DETACHED = 0x10002,  // `tau record` no longer waited for the process.
 };
 
 // File next to the recordings with the programs that their processes started by exec. Each entry is
@@ -55,52 +55,52 @@ struct tau_raw_header {
     uint32_t header_bytes;
     uint32_t pid;
     uint32_t parent_pid;
-    uint64_t started_ticks;  // with pid: the recording's name
-    uint64_t started_ns;     // CLOCK_MONOTONIC at started_ticks
+    uint64_t started_ticks;  // With pid: the recording's name.
+    uint64_t started_ns;     // CLOCK_MONOTONIC at started_ticks.
     uint64_t started_unix_ns;
-    uint64_t latest_ticks;  // the latest pair of both clocks, for the rate
+    uint64_t latest_ticks;  // The latest pair of both clocks, for the rate.
     uint64_t latest_ns;
-    uint64_t ticks_per_second_hint;  // as measured by the tool before it started the program; 0 =
-                                     // not known
-    uint32_t clock;                  // enum tau_raw_clock
-    uint32_t address_shift;          // most objects start at multiples of 1 << address_shift
-    uint32_t forked_from_pid;        // 0 = started by exec, not forked while recorded
-    uint32_t children_lost;          // forked children whose own recording could not be started
-    uint64_t forked_from_ticks;      // the parent recording's started_ticks
-    uint64_t forked_at_ticks;        // the forking thread's last row in the parent's recording
-    uint64_t stopped_ticks;          // when recording stopped early; rows behind it are incomplete
-    uint32_t stop_reason;            // not 0: recording stopped early: an errno value, or
-                                     // enum tau_raw_stop
-    uint32_t ended;                  // 1 = the program ran its exit handlers
+    uint64_t ticks_per_second_hint;  // As measured by the tool before it started the program.
+                                     // 0 = not known.
+    uint32_t clock;                  // enum tau_raw_clock.
+    uint32_t address_shift;          // Most objects start at multiples of 1 << address_shift.
+    uint32_t forked_from_pid;        // 0 = started by exec, not forked while recorded.
+    uint32_t children_lost;          // Forked children whose own recording could not be started.
+    uint64_t forked_from_ticks;      // The parent recording's started_ticks.
+    uint64_t forked_at_ticks;        // The forking thread's last row in the parent's recording.
+    uint64_t stopped_ticks;          // When recording stopped early. Rows after it are incomplete.
+    uint32_t stop_reason;            // Not 0: recording stopped early. An errno value, or
+                                     // enum tau_raw_stop.
+    uint32_t ended;                  // 1 = the program ran its exit handlers.
     uint32_t program_bytes;
     uint32_t directory_bytes;
     uint32_t arguments_bytes;
-    uint32_t arguments_cut;    // 1 = the program has more arguments than fit here
-    uint32_t deep_binds;       // libraries opened with RTLD_DEEPBIND: the flag was dropped
-    uint32_t calls_abandoned;  // calls that never returned: left by siglongjmp
-    uint32_t abi;              // TAU_ABI_NUMBER_* (facts/abi.toml); 0 = none of them
+    uint32_t arguments_cut;    // 1 = the program has more arguments than fit here.
+    uint32_t deep_binds;       // Libraries opened with RTLD_DEEPBIND: the flag was dropped.
+    uint32_t calls_abandoned;  // Calls that never returned: left by siglongjmp.
+    uint32_t abi;              // TAU_ABI_NUMBER_* (facts/abi.toml); 0 = none of them.
     uint32_t pointer_bytes;
-    uint32_t malloc_alignment;                 // of the C library's malloc
-    uint32_t build_id_bytes;                   // 0 = the program has none
-    uint8_t build_id[TAU_RAW_BUILD_ID_BYTES];  // GNU build id; only the first bytes of a longer one
-    char emulator[TAU_RAW_EMULATOR_BYTES];     // "qemu-arm 7.2.22"; empty = the program ran alone
-    char program[768];                         // path of the executable
-    char directory[768];                       // its working directory
-    char arguments[2336];                      // as in /proc/self/cmdline: each ends with a 0 byte
-    uint64_t events_lost;                      // seen after recording stopped
-    uint64_t execs_unnoted;  // started by exec where TAU_RAW_EXECS could not be opened
+    uint32_t malloc_alignment;                 // The alignment of the C library's malloc.
+    uint32_t build_id_bytes;                   // 0 = the program has none.
+    uint8_t build_id[TAU_RAW_BUILD_ID_BYTES];  // GNU build id, or the first bytes of one.
+    char emulator[TAU_RAW_EMULATOR_BYTES];     // "qemu-arm 7.2.22". Empty = the program ran alone.
+    char program[768];                         // Path of the executable.
+    char directory[768];                       // Its working directory.
+    char arguments[2336];                      // As in /proc/self/cmdline: each ends with a 0 byte.
+    uint64_t events_lost;                      // Seen after recording stopped.
+    uint64_t execs_unnoted;  // Started by exec where TAU_RAW_EXECS could not be opened.
 };
 // The same on every machine, whatever its pointers and the alignment of 8 bytes are.
 _Static_assert(sizeof(struct tau_raw_header) == TAU_RAW_PAGE_BYTES, "the header is one page");
 _Static_assert(offsetof(struct tau_raw_header, events_lost) == TAU_RAW_PAGE_BYTES - 16, "no gap");
 
 struct tau_raw_chunk {
-    uint32_t magic;  // written last
-    uint32_t kind;   // enum tau_raw_kind
-    uint32_t bytes;  // whole chunk, this header included; a multiple of TAU_RAW_PAGE_BYTES
+    uint32_t magic;  // Written last.
+    uint32_t kind;   // enum tau_raw_kind.
+    uint32_t bytes;  // Whole chunk, this header included; a multiple of TAU_RAW_PAGE_BYTES.
     uint32_t thread;
     uint64_t started_ticks;
-    uint64_t offset;  // the chunk's own offset in the file: a stray magic is not taken for a chunk
+    uint64_t offset;  // The chunk's own offset in the file: a stray magic is not taken for a chunk.
 };
 
 #endif

@@ -28,7 +28,7 @@ class Region:
 
     @property
     def end(self) -> int:
-        """The first offset behind the region."""
+        """The first offset after the region."""
         return self.start + self.bucket_bytes * self.count
 
     def take(self) -> int | None:

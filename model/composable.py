@@ -13,10 +13,10 @@ from model.mmu_cycle import PORTS, UNMAPPED, WRITE, Inputs, Lookup, Outputs, Res
 
 TABLE_ENTRIES = 64
 TABLE_WORDS = 2 * TABLE_ENTRIES
-MISS_CYCLES = 17  # from lookup to answer
-LOAD_CYCLES = 65  # besides the latency of table memory 0, from the write to the next lookup
+MISS_CYCLES = 17  # From lookup to answer.
+LOAD_CYCLES = 65  # Besides the latency of table memory 0, from the write to the next lookup.
 LOAD, DOUBTFUL, REFUSED, SHAPE = range(4)
-ORDERS = 8  # a page of order k has 4^k of the smallest
+ORDERS = 8  # A page of order k has 4^k of the smallest.
 PAGE_FIELD_BITS = 26
 ORDER_SHIFT = 26
 VALID = 1 << 31
@@ -77,8 +77,8 @@ class Composable:
         self.forget()
         self.doubtful = self.refused = 0
         self.now = 0
-        self.asks: list[int] = []  # words of table memory 0 that the load has to read
-        self.awaited = 0  # entries that it has to write
+        self.asks: list[int] = []  # Words of table memory 0 that the load has to read.
+        self.awaited = 0  # Entries that it has to write.
         self.on_its_way: list[OnItsWay | None] = [None, None]
         self.read_value: int | None = None
 

@@ -1,4 +1,4 @@
-"""Golden model of the frame pools: two lists in a row, their heads in front.
+"""Golden model of the frame pools: two lists in a row, their heads first.
 
 Written from the contract alone. Every operation answers what the C function answers: a status name,
 or a frame's number. A frame's content is the name of the space that wrote it last, or None: zeroes.

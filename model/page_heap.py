@@ -39,20 +39,20 @@ class PagedTlsf(Tlsf):
         self.first = first
         self.pages = pages
         self.block_max_bytes = heap_bytes
-        self.gap_bytes = 2 * self.unit  # in front of an object that starts a page
+        self.gap_bytes = 2 * self.unit  # In front of an object that starts a page.
 
     # Addresses
 
     def address(self, block: Block) -> int:
-        """Of BLOCK's payload."""
+        """The address of BLOCK's payload."""
         return self.base + block.payload
 
     def edge(self, address: int) -> int:
-        """The page of the boundary in front of the payload at ADDRESS."""
+        """The page of the boundary before the payload at ADDRESS."""
         return (address - 8) // PAGE_BYTES
 
     def span(self, block: Block) -> tuple[int, int]:
-        """The edges in front of BLOCK and behind it."""
+        """The edges before BLOCK and after it."""
         start = self.address(block)
         return self.edge(start), self.edge(start + block.size_bytes)
 
@@ -81,7 +81,7 @@ class PagedTlsf(Tlsf):
     # Placement
 
     def needed(self, request_bytes: int, gap_bytes: int = 0) -> int:
-        """Bytes of the block for a request that starts GAP_BYTES behind the payload."""
+        """Bytes of the block for a request that starts GAP_BYTES after the payload."""
         return self.block_size(request_bytes, gap_bytes // self.word)
 
     def cut(self, pool: Pool, index: int, size_bytes: int) -> None:
@@ -210,7 +210,7 @@ class PageHeap(PagedHeap):
         for edge in sorted(self.blocks.edges()):
             self.regions[edge] = {edge: self._take()}
 
-    # What there is
+    # What there is.
 
     @property
     def committed(self) -> set[int]:
@@ -315,7 +315,7 @@ class BreakHeap(PagedHeap):
             self.mapped[page] = self._take()
 
     def _break(self) -> int:
-        """The first page behind the header of a free block at the end; the last page if none."""
+        """The first page after the header of a free block at the end; the last page if none."""
         block = self.blocks.pools[0].blocks[-1]
         first = self.blocks.span(block)[0] + 1 if block.is_free else self.last_page
         return min(first, self.last_page)

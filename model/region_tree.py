@@ -52,7 +52,7 @@ class RegionTree:
         return max(start for start in self.starts if start <= page)
 
     def next(self, page: int) -> int | None:
-        """The first page of the first region that starts behind `page`, None if none does."""
+        """The first page of the first region that starts after `page`, None if none does."""
         self._inside(page)
         return min((start for start in self.starts if start > page), default=None)
 

@@ -10,9 +10,9 @@ acknowledged. At its end, frames that were parked before it become free. Frames 
 during it wait for the end of the next one. Two lists are enough, and both move in constant time.
 
 The promise: a frame that is handed out (as a page or as a table) can be reached by no hart through
-a translation from before. What a hart may hold is what the architecture allows: any translation,
-of an entry of the root (to a table) or of a leaf (to a page), that it could have read from memory
-since its last flush, each kept as long as it likes, a walk stopped between two levels included.
+a translation from before. A hart may hold every translation that the architecture allows: of an
+entry of the root (to a table) or of a leaf (to a page), if it could have read the entry from memory
+since its last flush. It keeps each as long as it likes, and may stop a walk between two levels.
 
 The world: SLOTS root entries with a table of one leaf each, FRAMES frames. One lock orders map,
 unmap and acknowledgements; walks and flushes take no lock. `Protocol` switches parts of it off:
@@ -30,14 +30,14 @@ from typing import NamedTuple
 class Protocol:
     """The protocol, and what a mutant does wrong."""
 
-    parks: bool = True  # else frames are free at once
-    parks_tables: bool = True  # else table pages are free at once
-    has_two_lists: bool = True  # else all that is parked is free at an epoch's end
+    parks: bool = True  # Else frames are free at once.
+    parks_tables: bool = True  # Else table pages are free at once.
+    has_two_lists: bool = True  # Else all that is parked is free at an epoch's end.
     reads_before_flush: bool = True  # else flushes first and acknowledges whatever epoch it is then
     flushes_before_acknowledging: bool = True
-    waits_for_all: bool = True  # else for all but hart 0
-    flushes_tables: bool = True  # else leaf entries only, as a flush of one address does
-    clears_before_parking: bool = True  # else the entry goes when the lock is already open
+    waits_for_all: bool = True  # Else for all but hart 0.
+    flushes_tables: bool = True  # Else leaf entries only, as a flush of one address does.
+    clears_before_parking: bool = True  # Else the entry goes when the lock is already open.
 
 
 class Hart(NamedTuple):
@@ -45,23 +45,23 @@ class Hart(NamedTuple):
 
     tables: frozenset[tuple[int, int]] = frozenset()  # (slot, table)
     leaves: frozenset[tuple[int, int]] = frozenset()  # (slot, page)
-    has_acknowledged: bool = False  # this epoch
+    has_acknowledged: bool = False  # This epoch.
     flush_step: int = 0
     operation: str = ""
     slot: int = 0
-    table: int = 0  # that is being given back
+    table: int = 0  # That is being given back.
 
 
 class World(NamedTuple):
     """All of memory and all harts. A frame that is nowhere else is handed out."""
 
-    roots: tuple[int | None, ...]  # the table in each slot's entry
-    leaf: tuple[int | None, ...]  # by frame: what its only entry holds if it is read as a table
+    roots: tuple[int | None, ...]  # The table in each slot's entry.
+    leaf: tuple[int | None, ...]  # By frame: what its only entry holds if it is read as a table.
     free: frozenset[int]
-    closing: frozenset[int]  # parked before this epoch
-    parked: frozenset[int]  # parked during it
+    closing: frozenset[int]  # Parked before this epoch.
+    parked: frozenset[int]  # Parked during it.
     harts: tuple[Hart, ...]
-    owner: int | None = None  # of the lock
+    owner: int | None = None  # Who holds the lock.
 
 
 class Reached(Exception):
@@ -185,7 +185,7 @@ def operations(protocol: Protocol, world: World, number: int) -> Iterator[tuple[
             yield f"hart {number} will {name} {wanted}", put(world, number, begun, owner=number)
     elif hart.operation == "map":
         for frame in world.free:
-            leaf = with_item(world.leaf, frame, None)  # table pages are zeroed
+            leaf = with_item(world.leaf, frame, None)  # Table pages are zeroed.
             changes = {"leaf": leaf, "free": world.free - {frame}}
             changes["roots"] = with_item(world.roots, slot, frame)
             begun = hart._replace(operation="fault")

@@ -96,14 +96,14 @@ def test_validity_says_what_the_space_says() -> None:
 
 
 @pytest.mark.parametrize(("pages_log2", "reason"), [(0, "TOO_SMALL"), (36, "TOO_LARGE")])
-def test_sizes_that_are_no_space(pages_log2: int, reason: str) -> None:
+def test_sizes_that_are_not_a_space(pages_log2: int, reason: str) -> None:
     """One page would be page 0; 2^36 is beyond the words."""
     with pytest.raises(ValueError, match=reason):
         Space(pages_log2, machine(1))
 
 
 def test_reasons_come_in_the_order_of_the_header() -> None:
-    """Each reason with all that come behind it."""
+    """Each reason with all that come after it."""
     space = Space(4, machine(2))
     assert space.map_region(0, 0, RIGHTS) == "BAD_ARGUMENT"
     assert space.map_region(0, 100, RIGHTS + 1) == "BAD_ARGUMENT"

@@ -16,7 +16,7 @@ LRU, PLRU, RANDOM = range(3)
 MODULO, XOR = range(2)
 INVALIDATE, INVALIDATE_PAGE, OWNER, CLEAR, SEED, REFUSED = range(6)  # registers
 KIND, LEVEL_1, LEVEL_2, SELECT, COUNTER = range(6, 11)
-LEVEL2 = 2  # the structure after INSTR and DATA
+LEVEL2 = 2  # The structure after INSTR and DATA.
 FIRST_SEED = 0xACE1
 TAPS = 0xB400
 REFUSED_MAX = 65535
@@ -55,7 +55,7 @@ class Level:
     def __init__(self, sets: int, ways: int, index: int, replacement: int) -> None:
         self.sets, self.ways, self.index, self.replacement = sets, ways, index, replacement
         self.entries: list[list[Entry | None]] = [[None] * ways for _ in range(sets)]
-        self.order = [list(range(ways)) for _ in range(sets)]  # LRU: longest unused way first
+        self.order = [list(range(ways)) for _ in range(sets)]  # LRU: longest unused way first.
         self.older: list[dict[tuple[int, int], int]] = [{} for _ in range(sets)]  # PLRU
         self.number = FIRST_SEED
 
@@ -79,7 +79,7 @@ class Level:
         self.order[at].remove(way)
         self.order[at].append(way)
         first, count = 0, self.ways
-        while count > 1:  # in each half on the way down, the older use is on the other side
+        while count > 1:  # In each half on the way down, the older use is on the other side.
             half = count // 2
             on_right = way >= first + half
             self.older[at][first, count] = 0 if on_right else 1
@@ -145,7 +145,7 @@ class Waiting:
     ways: list[Entry | None] = field(default_factory=list)
 
 
-Event = tuple[int, int, int, int]  # structure, 0 for accesses or 1 for evictions, two numbers
+Event = tuple[int, int, int, int]  # Structure, 0 for accesses or 1 for evictions, two numbers.
 
 
 class Tlb:
@@ -159,9 +159,9 @@ class Tlb:
         self.levels = [*self.first, *([self.second] if self.second else [])]
         self.owner = self.select = self.refused = 0
         self.counts: Counter[Event] = Counter()
-        self.events: list[Event] = []  # of the cycle before; counted at the end of this one
+        self.events: list[Event] = []  # From the last cycle. Counted at the end of this one.
         self.waiting: list[Waiting | None] = [None, None]
-        self.hits: list[Result | None] = [None, None]  # answered in this cycle
+        self.hits: list[Result | None] = [None, None]  # Answered in this cycle.
         self.serving: int | None = None
         self.read_value: int | None = None
 

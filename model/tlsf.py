@@ -59,7 +59,7 @@ class Tlsf:
         self.word = word_bits // 8
         self.unit = 2 * self.word
         self.check_level = check_level
-        self.size_max = 2**64 - 1  # of the host's size_t, which is what callers can pass
+        self.size_max = 2**64 - 1  # the largest value of the host's size_t
         self.base = base
         self.pool_max_bytes = max(pool_max_bytes, size_bytes)
         self.level_bits = second_level_bits(self.pool_max_bytes)
@@ -155,7 +155,7 @@ class Tlsf:
         return pool.blocks[index].alignment
 
     def visible_size(self, block: Block) -> int:
-        """What the walk says of BLOCK: usable bytes if used, else all bytes behind the header."""
+        """What the walk says of BLOCK: usable bytes if used, else all bytes after the header."""
         return block.size_bytes - self.word if block.is_free else self._usable(block)
 
     def _usable(self, block: Block) -> int:
@@ -210,7 +210,7 @@ class Tlsf:
             self._cut(pool, index, size_bytes)
 
     def _cut(self, pool: Pool, index: int, size_bytes: int) -> None:
-        """Makes what a block has behind SIZE_BYTES a free block, merged with a free next."""
+        """Makes what a block has after SIZE_BYTES a free block, merged with a free next."""
         block = pool.blocks[index]
         rest = Block(block.payload + size_bytes, block.size_bytes - size_bytes)
         block.size_bytes = size_bytes

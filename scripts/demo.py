@@ -161,7 +161,7 @@ def tell(recorded: dict, planned: dict, replayed: dict, verdict: str) -> None:
 
 
 def tell_guarantee(planned: dict, pools: dict) -> None:
-    """Print what it costs that no call fails in any order."""
+    """Print the cost of a heap in which no call fails in any order."""
     print(
         "A heap that cannot fail within its limits, in any order of calls:"
         f" {planned['heap_bytes']:,} bytes for {len(planned['pools'])} pools, each for a band of"

@@ -97,7 +97,7 @@ def forbidden_links() -> Iterator[str]:
 
 @pytest.mark.parametrize("ending", [".h", ".py"])
 def test_each_forbidden_use_is_found_and_no_other(tmp_path: Path, ending: str) -> None:
-    """Of every file, the arrows to every row that the table does not have."""
+    """For every file, the arrows to every row that the table does not have."""
     files = tree(tmp_path, ending, lambda _mine, _other: True)
     found = list(arrows.folder_findings(tmp_path, files, FOLDERS))
     assert sorted(found) == sorted(forbidden_uses(ending)) and len(found) > len(FOLDERS)

@@ -1,9 +1,18 @@
 """House style as a test: prints each place that breaks a rule and exits 1 if there is one.
 
-The rules, in the order of RULES: length of lines, functions and files; file names and words; links;
-limits of time in tests; arrows of includes, imports and documents; lines that each part brings
-along; stale generated files; exported symbols; C types in Python. scripts/test_tidy.py breaks each
-of them.
+The rules, in the order of RULES:
+
+- length of lines, functions and files;
+- file names and words;
+- links;
+- limits of time in tests;
+- arrows of includes, imports and documents;
+- lines that each part brings along;
+- stale generated files;
+- exported symbols;
+- C types in Python.
+
+Each of them is broken in scripts/test_tidy.py.
 """
 
 import ast

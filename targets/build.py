@@ -122,7 +122,7 @@ def compiler_of(target: str) -> str:
     path = shutil.which(recipe.compiler)
     if path is None:
         raise BuildError(
-            f"{recipe.compiler} is not installed, which code for {recipe.title} needs",
+            f"{recipe.compiler} is not installed; code for {recipe.title} needs it",
             f"apt install {recipe.package}",
         )
     return path
@@ -197,7 +197,7 @@ def kept(
     files = _files(target, root, sources)
     for path in (*files, *libraries):
         if not path.exists():
-            raise BuildError(f"{path} does not exist, which {name} needs")
+            raise BuildError(f"{path} does not exist; {name} needs it")
     digest = hashlib.sha256()
     digest.update("\0".join((_version(compiler_of(target)), *LINK_FLAGS, *keep)).encode())
     for text in _texts(target, root, files, flags):

@@ -25,7 +25,7 @@ from .build import TARGETS, BuildError, compiler_of, run
 STRINGS = "targets/strings.c"  # relative to the root: compile it once, link its object last
 INCLUDE = "targets/include"  # <string.h> of programs without a C library
 PICOLIBC = "picolibc"
-ARCHIVES = ("libc.a", "libm.a")  # of picolibc
+ARCHIVES = ("libc.a", "libm.a")  # from picolibc
 PACKAGES = {"riscv64-unknown-elf-gcc": "picolibc-riscv64-unknown-elf"}
 SPECS = f"--specs={PICOLIBC}.specs"
 UNDEFINED = re.compile(r"undefined reference to [`'](?P<symbol>[^`']+)'")
@@ -68,11 +68,11 @@ class Libraries:
             path = folder / name
             if path.suffix != ".a":
                 raise BuildError(
-                    f"there is no library {name}",
+                    f"unknown library {name}",
                     f'give "{PICOLIBC}", or the path of an archive that ends in .a',
                 )
             if not path.is_file():
-                raise BuildError(f"there is no library {path}", "check the path")
+                raise BuildError(f"library {path} does not exist", "check the path")
             archives.append(path.absolute())
         return cls(PICOLIBC in names, tuple(archives))
 
@@ -95,7 +95,7 @@ class Libraries:
         return [compiler, *TARGETS[target].library]
 
     def link_words(self, strings: Path) -> list[str]:
-        """What comes behind the program's own objects. STRINGS is the object of STRINGS."""
+        """What comes after the program's own objects. STRINGS is the object of STRINGS."""
         picolibc = ["-lm", "-lc"] if self.has_picolibc else []
         archives = map(str, self.archives)
         return [str(strings), "-Wl,--start-group", *archives, *picolibc, "-lgcc", "-Wl,--end-group"]
@@ -106,7 +106,7 @@ class Libraries:
         if names:
             library = PICOLIBC if set(names) <= {"c", "m"} else f"PATH/lib{names[0]}.a"
             flags = [f"-l{name}" for name in names]
-            return Missing(f"the linker finds no {_listed(flags)}", library)
+            return Missing(f"the linker cannot find {_listed(flags)}", library)
         symbols = sorted({found["symbol"] for found in UNDEFINED.finditer(said)})
         if not symbols:
             return None

@@ -111,7 +111,7 @@ def built(design: Design) -> Path:
             "hdl_toplevel": design.module,
             "parameters": dict(design.parameters),
             "build_dir": str(folder),
-            # Of a package a design needs only some numbers.
+            # A design needs only some numbers of a package.
             "build_args": ["-Wall", "-Wno-UNUSEDPARAM"],
         }
         code, log = _called("build", words, MAKEFLAGS=f"{MAKE_FLAGS} {LEVELS}", **compiler_cache())

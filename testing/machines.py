@@ -18,7 +18,7 @@ PROGRAMS = ROOT / "linux" / "recorder" / "tests" / "programs"
 NAMES = tuple(emulation.TARGETS)
 RUN_ON = ("arm64", "riscv64")  # the allocator of `tau run` has words of 64 bits
 TIMEOUT_S = 300
-COMPILER_VERSION = 12  # of the packages in scripts/setup.sh
+COMPILER_VERSION = 12  # the version in scripts/setup.sh
 CMAKE_PROCESSORS = {"arm64": "aarch64", "armhf": "arm", "riscv64": "riscv64"}
 
 

@@ -10,10 +10,10 @@ from tautochrone.machine import calls
 from tautochrone.replay.paging import HEAPS
 from testing.random_trace import ALIGNED_ALLOC, CALLOC, FREE, REALLOC, Event, random_events
 
-MODELS = {"break_heap": BreakHeap}  # any other heap keeps what ours keeps
+MODELS = {"break_heap": BreakHeap}  # Any other heap keeps what ours keeps.
 TOUCH = 5
 PAGE, GRANULE = 4096, 16
-FIRST = 0x40000  # the heap's first page: it lies at 1 GiB
+FIRST = 0x40000  # The heap's first page: it lies at 1 GiB.
 MIX = 0x9E3779B97F4A7C15
 
 
@@ -60,8 +60,8 @@ class Seen:
     end_mapped_pages: int = 0
     faults: int = 0
     placement_hash: int = 0
-    before: list[int] = field(default_factory=list)  # mapped before each event that is not a touch
-    after: list[int] = field(default_factory=list)  # mapped behind each event
+    before: list[int] = field(default_factory=list)  # Mapped before each event that is not a touch.
+    after: list[int] = field(default_factory=list)  # Mapped after each event.
     calls: dict[str, int] = field(default_factory=dict)
 
     @property

@@ -19,9 +19,9 @@ from tautochrone.tlb.partition import (
 )
 from tautochrone.tlb.tile.system import PAGE_BYTES
 
-WINDOW_PAGES = 256  # of a task: the lower half for itself, the upper half for its heap
+WINDOW_PAGES = 256  # per task: the lower half for itself, the upper half for its heap
 HALF_BYTES = WINDOW_PAGES // 2 * PAGE_BYTES
-Sets = tuple[tuple[int, ...], ...]  # of each array
+Sets = tuple[tuple[int, ...], ...]  # one per array
 
 
 def window_of(number: int) -> int:

@@ -174,7 +174,7 @@ class Tables:
 
 
 def placements(pages: int, pages_log2: int, count: int, seed: int) -> list[tuple[int, bool, bool]]:
-    """Where regions of `pages` pages are put: start, and whether a region lies before and behind.
+    """Where regions of `pages` pages are put: start, and whether a region lies before and after.
 
     Those that cost most come first: a region that starts on the last page of a word of the region
     tree at every level, so that both its ends are alone in all their words. The rest is random,

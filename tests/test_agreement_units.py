@@ -37,9 +37,9 @@ from tests.conftest import Tau
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 PAGES_LOG2 = 6
 PAGES = 1 << PAGES_LOG2
-FRAMES = 40  # fewer than pages, so that some faults find none
+FRAMES = 40  # Fewer than pages, so that some faults find none.
 OPERATIONS = 1000
-RIGHTS_SHIFT = 27  # where the core has them: in the words that the MMU reads
+RIGHTS_SHIFT = 27  # Where the core has them: in the words that the MMU reads.
 HANDLE_BYTES = 256
 TABLES_BYTES = 1 << 16
 NOT_MAPPED, DENIED = 1, 2
@@ -59,7 +59,7 @@ class Sides:
         machine.words(tables, TABLES_BYTES // 4)[:] = garbage
         self._is("OK", "tau_frames_init", self.frames, links, FRAMES, 0)
         self._is("OK", "tau_frames_add", self.frames, 0, FRAMES)
-        last = 0 if name == "vspace" else 1  # overcommit; find mapped pages by their bits
+        last = 0 if name == "vspace" else 1  # Overcommit; find mapped pages by their bits.
         init = f"tau_{name}_init"
         self._is("OK", init, self.space, tables, TABLES_BYTES, PAGES_LOG2, self.frames, last)
         pool = Frames(Board(FRAMES))
@@ -276,14 +276,14 @@ class HeapSides(Sides):
         super().__init__(machine, "vspace")
         self.heap = machine.reserve(HANDLE_BYTES)
         first = machine.call("tau_tlsf_control_bytes", HEAP_PAGES * PAGE_BYTES).result
-        control_bytes = first - WORD_BYTES  # everything in front of the first payload's header
+        control_bytes = first - WORD_BYTES  # Everything before the first payload's header.
         arguments = self.heap, self.space, self.origin, 1, HEAP_PAGES, (1 << 32) - 1
         self._is("OK", "tau_page_heap_init", *arguments)
         pool = Frames(Board(FRAMES))
         assert pool.add(0, FRAMES) == "OK"
         self.model = HeapModel(PageHeap(pool, 1, HEAP_PAGES, control_bytes, check_level=0))
         self._copy()
-        self.objects: dict[int, tuple[int, int]] = {}  # of a slot: address from page 0 on, bytes
+        self.objects: dict[int, tuple[int, int]] = {}  # By slot: address from page 0 on, bytes.
 
     def both(self, operation: str, *arguments: int) -> int:
         """The same call of the heap on both sides: an address from page 0 on, or a truth."""

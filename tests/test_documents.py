@@ -66,10 +66,10 @@ def test_folders_and_files_that_are_named_exist() -> None:
     folders = "core|model|facts|tool|linux|bench|repro|tests|docs|scripts|hw"
     for document in DOCUMENTS:
         lines = document.read_text().splitlines()
-        if document.name == "DESIGN.md":  # tidy.py reads its tables, which have rooms to come
+        if document.name == "DESIGN.md":  # tidy.py reads its tables, which have rooms to come.
             lines = [line for line in lines if not line.startswith("|")]
         for name in re.findall(rf"`((?:{folders})/[\w/.]*)`", "\n".join(lines)):
-            if Path(name).stem not in ("x", "test_x"):  # CONTRIBUTING's name for any mechanism
+            if Path(name).stem not in ("x", "test_x"):  # CONTRIBUTING's name for any mechanism.
                 assert (ROOT / name).exists(), f"{document}: {name}"
 
 
@@ -86,7 +86,7 @@ def test_quoted_pages_and_sections_exist() -> None:
         if path == Path(__file__).resolve():
             continue
         for found in QUOTED_PAGE.finditer(text):
-            if found["page"] == "x":  # CONTRIBUTING's name for any mechanism
+            if found["page"] == "x":  # CONTRIBUTING's name for any mechanism.
                 continue
             page = ROOT / "docs" / found["side"] / f"{found['page']}.md"
             assert page.exists(), f"{path}: {found.group()}"
@@ -129,7 +129,7 @@ def repository_texts() -> list[tuple[Path, str]]:
         try:
             found.append((path, path.read_text()))
         except UnicodeDecodeError:
-            continue  # pictures and raw records
+            continue  # Pictures and raw records.
     return found
 
 

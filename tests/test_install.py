@@ -131,8 +131,8 @@ def test_pkg_config(prefix: Path, tmp_path: Path, ending: str) -> None:
 
 
 def test_headers_and_ports_are_installed_and_no_tests(prefix: Path) -> None:
-    """The ports' sources are compiled there, so what they inline is there too. tau_task.h is for
-    programs under `tau run --colors`."""
+    """The ports' sources are compiled there, so their inline functions are there too. Programs
+    under `tau run --colors` need tau_task.h."""
     include = prefix / "include" / "tautochrone"
     installed = {str(path.relative_to(include)) for path in include.rglob("*.h")}
     paths = {*(ROOT / "core/private").rglob("*.h"), *(ROOT / "core").rglob("*_inline.h")}

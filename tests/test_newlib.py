@@ -1,8 +1,8 @@
 """The tutorial's heap replaces newlib's, whole: nothing of newlib's own allocator is left.
 
-Method: the C of docs/tutorials/size-a-heap.md is linked as it is printed with a program that uses
-every way to the heap, for a Cortex-M4, with newlib-nano and newlib, and run in QEMU; the linker's
-map names the library's objects that were taken. For picolibc it is linked only.
+Method: the C of docs/tutorials/size-a-heap.md, as it is printed, is linked with a program that uses
+every way to the heap. It is linked for a Cortex-M4, with newlib-nano and newlib, and run in QEMU.
+The linker's map names the library's objects that were taken. For picolibc it is linked only.
 """
 
 import random

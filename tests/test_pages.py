@@ -16,7 +16,7 @@ from tests import pages
 from tests.pages import Page, is_alike, is_equal, read
 
 README = Page("README.md", languages=("console",))
-TRIES = 4  # of README's example, whose recordings differ
+TRIES = 4  # for README's example, whose recordings differ
 
 
 def test_the_readmes_example_prints_what_is_printed_there(tmp_path: Path) -> None:

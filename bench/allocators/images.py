@@ -39,7 +39,7 @@ class Isa:
     flags: tuple[str, ...]
     library_flags: tuple[
         str, ...
-    ]  # to link the C library of the package, whose multilib may be another
+    ]  # To link the C library of the package, whose multilib may be another.
     rust_target: str
     package: str
 
@@ -74,9 +74,9 @@ class Peer:
 
     title: str
     isas: tuple[str, ...] = ("rv32", "m4")
-    kind: str = "rust"  # or "libc"
+    kind: str = "rust"  # Or "libc".
     link_flags: tuple[str, ...] = ()
-    aligns: bool = True  # has memalign, or an equivalent that needs no more than free(pointer)
+    aligns: bool = True  # Has memalign, or an equivalent that needs no more than free(pointer).
 
 
 PEERS = {
@@ -227,7 +227,7 @@ def sizes_of(image: Path) -> tuple[int, int]:
         flash = ram = 0
         for section in ELFFile(stream).iter_sections():
             flags = section["sh_flags"]
-            if flags & 0x400:  # thread-local: no allocator needs it, picolibc's errno lands here
+            if flags & 0x400:  # Thread-local: no allocator needs it, picolibc's errno lands here.
                 continue
             if flags & 0x2 and section["sh_size"]:
                 if flags & 0x1:

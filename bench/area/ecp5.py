@@ -37,7 +37,7 @@ def relative(path: Path) -> str:
 
 
 def cells_of(found: dict[str, int]) -> dict[str, int]:
-    """Of the cells that Yosys' `stat` counts: LUTs of four inputs, flip-flops, block RAMs and
+    """The cells that Yosys' `stat` counts: LUTs of four inputs, flip-flops, block RAMs and
     multipliers."""
     return {
         "lut": found.get("LUT4", 0)

@@ -7,7 +7,7 @@ complains of a slow unit.
 - `lut`, `ff`, `bram` are the unit's by itself (Yosys): 4-input LUTs, with 2 for a carry cell
   and 6 for a 16 x 4 RAM made of LUTs (`ram_cells`; nextpnr gives it that many places).
 - `fmax_mhz` is nextpnr's, for the unit between registers on all ports, in an LFE5U-25F of the
-  slowest grade. The registers in front are a shift register, those behind are folded into one bit,
+  slowest grade. The registers before are a shift register, those after are folded into one bit,
   so that the unit needs four pins and nothing of it can be left out.
 - Every memory of the source is accounted for: Yosys must find exactly `memory_bits` of arrays, as
   many as the parameters say, and its cells must have room for them.
@@ -46,7 +46,7 @@ RANGE = r"\[(.+?):0\]"  # a dimension of a port
 RAM_CELL_BITS = 16 * 4
 BLOCK_BITS = 18 * 1024
 ENTRY_BITS = FRAME_BITS + 3  # frame and rights
-SIZE_BITS = 7  # of a page of the composable unit: one bit per order
+SIZE_BITS = 7  # a page of the composable unit: one bit per order
 NOT_MEASURED = ("bare", "probe")  # without an MMU, and a unit for tests
 
 
@@ -77,7 +77,7 @@ class Design:
 
 
 def tlb_arrays(sets: int, ways: int, sets2: int = 0, ways2: int = 0) -> Arrays:
-    """Of hw/tlb with LRU and 2 bits for the owner: entries, pairs of ways, counters."""
+    """Arrays of hw/tlb with LRU and 2 bits for the owner: entries, pairs of ways, counters."""
 
     def level(sets: int, ways: int) -> tuple[int, int]:
         tag = PAGE_BITS - (sets.bit_length() - 1)
@@ -267,7 +267,7 @@ def measure(given: Given) -> list[dict[str, Any]]:
     known = {design.name: design for design in designs()}
     for name in given.words:
         if name not in known:
-            raise SynthesisError(f"no unit `{name}`; there are {', '.join(known)}")
+            raise SynthesisError(f"unknown unit `{name}`; use one of {', '.join(known)}")
     rows = []
     for name in given.words or known:
         note(f"area: {name}")

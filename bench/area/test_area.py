@@ -75,7 +75,7 @@ def test_numbers_that_cannot_be(change: dict[str, int]) -> None:
 
 
 def test_wrapper_has_every_port() -> None:
-    """All units have the same ports, each bit behind and in front of a register."""
+    """All units have the same ports, each bit after and before a register."""
     for each in area.designs():
         bits = {"input": 0, "output": 0}
         for direction, _, count in area.ports(each):
@@ -99,4 +99,4 @@ def test_every_unit_of_the_tile_is_measured(monkeypatch: pytest.MonkeyPatch) -> 
 def test_unknown_unit(capsys: pytest.CaptureFixture[str]) -> None:
     """It says which there are."""
     assert area.BENCH.main(["mmu"]) == 1
-    assert "area: no unit `mmu`; there are pagetable" in capsys.readouterr().err
+    assert "area: unknown unit `mmu`; use one of pagetable" in capsys.readouterr().err

@@ -1,11 +1,15 @@
 """What a heap costs that cannot fail within its limits: `tau plan --guarantee` on real programs.
 
-Run `python -m bench guarantee`; it writes out/bench/guarantee.json. The programs are those of
-bench/allocators with their inputs a and b, replayed as a 32-bit target would lay them out. Each row
-is an arena with all tables over the peak of live bytes of input a: bands at the recorded limits, a
-pool for each exact size (without tables, so a lower bound), plain TLSF, which promises nothing, and
-for any order of calls with this peak Robson's lower bound and half-fit's, which o1heap states too.
-Then the plan of input a, with the default margin, is held against input b.
+Run `python -m bench guarantee`; it writes out/bench/guarantee.json. The programs and their inputs a
+and b come from bench/allocators, replayed as a 32-bit target would lay them out. Each row has
+arenas with all tables, as multiples of the peak of live bytes of input a:
+
+- bands at the recorded limits;
+- a pool for each exact size, without tables, so this is a lower bound;
+- plain TLSF, which promises nothing;
+- for any order of calls with this peak: Robson's lower bound, and half-fit's, which o1heap states.
+
+Then the plan of input a, with the default margin, is compared with input b.
 """
 
 import time

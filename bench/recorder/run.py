@@ -2,8 +2,8 @@
 
 Run `python -m bench recorder [--quick]`; it writes out/bench/recorder.json. Runs with and
 without the recorder alternate. Each figure is a difference or a ratio of their CPU times (user and
-system), and the median over the rounds, since the machine is shared. heaptrack, where
-it is installed, takes its turn in the same rounds: its preloaded half alone, without its
+system), and the median over the rounds, since the machine is shared. If
+heaptrack is installed, it takes its turn in the same rounds: its preloaded half alone, without its
 interpreter. It also walks the stack of every event, which we do not.
 """
 
@@ -113,7 +113,7 @@ def measure(program: Program, folder: Path, rounds: int) -> dict[str, Any]:
     base = statistics.median(plain)
     costs = [b - a for a, b in zip(plain, ours, strict=True)]
     cost = statistics.median(costs)
-    # Of a median of normally distributed differences.
+    # The standard error of a median of normally distributed differences.
     error = 1.25 * statistics.stdev(costs) / len(costs) ** 0.5 if len(costs) > 1 else 0.0
     percent = statistics.median(100 * (b / a - 1) for a, b in zip(plain, ours, strict=True))
     figures: dict[str, Any] = {

@@ -48,7 +48,7 @@ void bench_tree_init(struct bench_tree *tree, void *memory) {
     *word_at(tree, -1) = bit_of(-1);
 }
 
-// Whether the part of LEVEL that PLACE lies in has a start at or behind PLACE.
+// Whether the part of LEVEL that PLACE lies in has a start at or after PLACE.
 INLINE bool has_first(const struct bench_tree *tree, place_type place, int level) {
     if (level == 0) {
         return *word_at(tree, place >> 5) >> (unsigned)(place & 31) != 0;

@@ -20,7 +20,7 @@
 
 struct heap {
     const char *name;
-    unsigned count;  // of pages
+    unsigned count;  // number of pages
     uintptr_t objects[VICTIMS + OTHERS];
 };
 

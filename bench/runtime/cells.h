@@ -32,7 +32,7 @@ static inline uintptr_t page_of(uintptr_t address) {
     return address & -(uintptr_t)PAGE_BYTES;
 }
 
-// Of the lines of the page of OBJECT, from OBJECT to END bytes into the page, the one that is used
+// The line in the page of OBJECT, from OBJECT to END bytes into the page, that is used
 // least in other pages: so the data cache has room for all of them.
 static inline void **cell_of(uintptr_t object, unsigned end) {
     const uintptr_t page = page_of(object);

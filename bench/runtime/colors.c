@@ -21,11 +21,11 @@
 #define CELLS (THREADS * PAGES)
 #define OBJECTS 64
 #define BURSTS 4000
-#define PASSES 24  // of a burst: far below a time slice
+#define PASSES 24  // per burst: far below a time slice
 #define SETTLING 4
 
 static uintptr_t pages[CELLS];  // where an object begins
-static unsigned ends[CELLS];    // the first byte in the page behind it
+static unsigned ends[CELLS];    // the first byte in the page after it
 static pthread_barrier_t allocated, walked;
 static pthread_mutex_t choosing = PTHREAD_MUTEX_INITIALIZER;
 

@@ -32,7 +32,7 @@ from tautochrone.tlb.partition import HEAP, Partition
 
 THREADS, PAGES = 16, 7
 HEAP_PAGES = 16
-SHARE = 32  # of the sets that a task gets: half of all are left
+SHARE = 32  # fraction of the sets that a task gets: half of all are left
 ROUNDS, ROUNDS_QUICK = 12, 2
 SEEDS = range(1, 7)
 CPU_SECONDS = 10.0

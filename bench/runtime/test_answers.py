@@ -29,7 +29,7 @@ def test_another_answer_is_told(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 def test_all_programs_answer_as_without() -> None:
-    """Of those that are installed."""
+    """All programs that are installed."""
     assert answers.BENCH.main([]) == 0
     found = json.loads((OUT / "runtime_answers.json").read_text())
     assert found["same"] + len(found["skipped"]) >= answers.LEAST

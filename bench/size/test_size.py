@@ -25,7 +25,7 @@ def today() -> dict:
 
 
 def expect_checked_in(sizes: dict) -> None:
-    """Of each function, and of each linked set."""
+    """The sizes of each function and of each linked set are as checked in."""
     changed = size.differences(sizes, json.loads(size.GOLDEN.read_text(encoding="utf-8")))
     told = "TAU_UPDATE_GOLDEN=1 python -m bench size, look at the diff:"
     assert not changed, "\n".join([told, *changed])

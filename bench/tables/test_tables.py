@@ -7,7 +7,7 @@ import pytest
 
 from bench.tables import run as tables
 
-DENSE_MAX = 1.5  # of five words per mapped page, without the constant part
+DENSE_MAX = 1.5  # multiple of five words per mapped page, without the constant part
 
 
 def test_constant_part_is_a_thirtieth_of_the_direct_form() -> None:
@@ -21,7 +21,7 @@ def test_constant_part_is_a_thirtieth_of_the_direct_form() -> None:
 
 @pytest.mark.parametrize("pages", [32, 256, 2048])
 def test_dense_mappings_are_in_proportion(pages: int) -> None:
-    """One record a chunk, one for page 0 and one behind the region."""
+    """One record a chunk, one for page 0 and one after the region."""
     row = tables.mapping_bytes(tables.dense(pages))
     assert row["records"] == pages // 32 + 2
     constant = 2 * tables.RECORD_BYTES

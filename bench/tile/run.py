@@ -93,7 +93,7 @@ def synthetic_row(system: str, actions: int) -> dict[str, Any]:
 
 
 def mean_cycles(each: TileCalls | TileAccesses) -> float:
-    """Of all calls, or of all accesses."""
+    """The mean cycles of all calls, or of all accesses."""
     if isinstance(each, TileAccesses):
         return float((each.cycles.astype(float) * each.counts).sum() / each.count)
     return float(each.cycles.mean())

@@ -74,15 +74,15 @@ extern "C" {
 // ---- The row, shared with linux/recorder ----
 
 // A row is a tag byte (bits 0-2 op, 3-4 time code, 5-7 address code) and then, little-endian:
-//   time      1, 2, 3 or 8 bytes (code 0 … 3): ticks since the row before
-//   address   code 0 … 6: code + 1 bytes, the zigzag of the step from the last such address, in
-//             units of the address shift; code 7: 8 bytes, the address itself, if it is not a
-//             multiple of the unit; later steps do not start from it
-//   size      not for FREE and REALLOC_BEGIN: low bits 0, 01, 011, 111 mean 1, 2, 4, 8 bytes, the
-//             bits above are the value
-//   align     ALIGNED_ALLOC only: 1 byte, its binary logarithm
-//   site      1 byte: an index of the site cache; 0 = literal: then 1 byte index to be set and,
-//             as a size, the zigzag of the step from the last literal
+//   time      1, 2, 3 or 8 bytes (code 0 … 3): ticks since the previous row.
+//   address   Code 0 … 6: code + 1 bytes, the zigzag of the step from the last such address, in
+//             units of the address shift. Code 7: 8 bytes, the address itself, if it is not a
+//             multiple of the unit. Later steps do not start from it.
+//   size      Not for FREE and REALLOC_BEGIN. Low bits 0, 01, 011, 111 mean 1, 2, 4, 8 bytes. The
+//             bits above are the value.
+//   align     ALIGNED_ALLOC only: 1 byte, its binary logarithm.
+//   site      1 byte: an index of the site cache. 0 = literal: then 1 byte, the index to be set,
+//             and, as a size, the zigzag of the step from the last literal.
 // A control row has its code in bits 3-7 and no fields but its own. A tag of 0 ends the chunk.
 enum tau_record_op {
     TAU_RECORD_END = 0,

@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-#define TAU_SV39_PAGES_LOG2 26u  // of a space: the lower half, 256 GiB
+#define TAU_SV39_PAGES_LOG2 26u  // a space is the lower half, 256 GiB
 #define TAU_SV39_LARGE_LOG2 18u  // pages of a large slot: 1 GiB
 #define TAU_SV39_SMALL_LOG2 9u   // pages of a small slot: 2 MiB
 #define TAU_SV39_REGION_PAGES_MAX (1u << TAU_SV39_LARGE_LOG2)
@@ -57,7 +57,7 @@ extern "C" {
 struct tau_sv39_table {
     uint32_t start;   // the region's first page
     uint32_t pages;   // its size; 0: a root or a shared table
-    uint32_t flags;   // of its leaf entries
+    uint32_t flags;   // flags of its leaf entries
     uint32_t used;    // mapped pages; in a root or shared table: regions below it
     uint32_t newest;  // frames of the pages, linked newest to oldest, if any
     uint32_t oldest;

@@ -1,11 +1,11 @@
 // Cold code on Sv39. The steps of a load [SVC-3], of which no two may change places:
 //
-// 1. clear the entry of the page that leaves
-// 2. flush its address: nothing leads to the frame any more
-// 3. copy the page into the frame
-// 4. fence.i: discards instructions fetched from the frame's old content
-// 5. write the entry of the page
-// 6. flush its address, because the hart may keep that it was absent
+// 1. Clear the entry of the evicted page.
+// 2. Flush its address. Nothing leads to the frame any more.
+// 3. Copy the page into the frame.
+// 4. Execute fence.i, which discards instructions fetched from the frame's old content.
+// 5. Write the entry of the page.
+// 6. Flush its address, because the hart may have cached that it was absent.
 #include "core/ports/sv39_code.h"
 
 #include "core/private/bits.h"
@@ -282,7 +282,7 @@ void tau_sv39_code_visit(struct tau_sv39_code *code) {
     }
     // Four addresses would take fifteen instructions more.
     TAU_SV39_CODE_FLUSH_ALL();
-    // Of the frames behind the last one nothing is set: they have no_entry.
+    // Nothing is set for frames after the last one: they have no_entry.
     code_cache_set_some(&code->cache.used, first, bits);
     code->next_visited = behind < code->cache.frames_count ? behind : 0;
 }

@@ -53,7 +53,7 @@ struct tau_sv39_code_frame {
 // Where everything is. The memory that it points to belongs to the cache from init on.
 struct tau_sv39_code_place {
     uintptr_t first;          // virtual address of page 0; the others follow
-    uint64_t *const *tables;  // level-0 tables: the one that FIRST lies in, and those behind it
+    uint64_t *const *tables;  // level-0 tables: the one that FIRST lies in, and those after it
     const uint64_t *store;    // the content of all pages, in order; NULL: see tau_sv39_code_begin
     const struct tau_sv39_code_frame *frames;
 };
@@ -65,7 +65,7 @@ struct tau_sv39_code {
     uint64_t no_entry;                             // 0: the entry of an empty frame
     uint32_t next_visited;                         // a multiple of TAU_SV39_CODE_VISITED
     uint32_t visits_left;                          // until a period ends
-    uint64_t *entries[TAU_CODE_CACHE_FRAMES_MAX];  // of each frame's page
+    uint64_t *entries[TAU_CODE_CACHE_FRAMES_MAX];  // the entry of each frame's page
 };
 
 // A load that has begun.

@@ -120,7 +120,7 @@ static inline uint32_t tau_bits_from(unsigned index) {
     return 0xffffffffu >> index;
 }
 
-// The bits behind INDEX (0 ... 31).
+// The bits after INDEX (0 ... 31).
 static inline uint32_t tau_bits_above(unsigned index) {
     return 0x7fffffffu >> index;
 }
@@ -143,7 +143,7 @@ static inline uint32_t tau_bits_from(unsigned index) {
     return 0xffffffffu << index;
 }
 
-// The bits behind INDEX (0 ... 31).
+// The bits after INDEX (0 ... 31).
 static inline uint32_t tau_bits_above(unsigned index) {
     return 0xfffffffeu << index;
 }

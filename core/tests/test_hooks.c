@@ -210,7 +210,7 @@ static void pools_refuse(struct tau_pools *pools, void *pointer) {
     }
 }
 
-// Also in the gaps that an alignment leaves in front of pools.
+// Also in the gaps that an alignment leaves before pools.
 TEST_CASE(pools_refuse_every_wrong_pointer) {
     static const struct tau_budget_class bands[] = {{24, 3}, {104, 5}, {256, 3}, {520, 2}};
     for (size_t alignment = 1; alignment <= 4096; alignment *= 8) {

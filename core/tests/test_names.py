@@ -1,7 +1,7 @@
 """No name of the core is one that a system's headers, or a port's macros, can have too.
 
 Method: each file-scope name of the core begins with `tau_` or its mechanism's noun. Everything is
-compiled behind all headers of POSIX and macros as windows.h has them, in C, and the headers in C++.
+compiled after all headers of POSIX and macros as windows.h has them, in C, and the headers in C++.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 from core.tests.kit.core_build import CORE, ROOT
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-# Of POSIX and of both libraries here.
+# Headers of POSIX and of both libraries here.
 HEADERS = """
 aio argz assert complex cpio ctype dirent dlfcn envz err errno error fcntl fenv float fmtmsg fnmatch
 ftw getopt glob grp iconv inttypes iso646 langinfo libgen limits locale malloc math memory monetary
@@ -39,8 +39,8 @@ MACROS = {
 TARGETS = {"host": "", "m4": "arm-none-eabi-"}
 # The port of a hart with 64-bit addresses.
 HOST_ONLY = {"sv39_code.c"}
-PARTS = {"paged"}  # what heaps on pages share
-GIVEN = re.compile(r"__(wrap|real)_\w+|memmove|memset")  # by the linker or the library
+PARTS = {"paged"}  # What heaps on pages share.
+GIVEN = re.compile(r"__(wrap|real)_\w+|memmove|memset")  # By the linker or the library.
 MAIN = re.compile(r'extern "C" \{|//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.S)
 BRACES = re.compile(r"\{[^{}]*\}")
 NEITHER = re.compile(r"__attribute__|_Static_assert|TAU_STATIC_ASSERT|__asm__")
@@ -119,7 +119,7 @@ class Compiler:
         return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
     def complaints_behind(self, path: Path, language: str = "c") -> str:
-        """The compiler's output for PATH behind the headers and the macros."""
+        """The compiler's output for PATH after the headers and the macros."""
         warnings = [*STRICT, "-include", str(self.folder / "system.h")]
         return self.complaints(path, *warnings, language=language)
 

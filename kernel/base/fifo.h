@@ -27,7 +27,7 @@ struct tau_fifo {
     volatile uint32_t *other;
     uint32_t token_bytes;
     uint32_t tokens_count;
-    uint32_t place;  // of the next token, in bytes from the start of the ring
+    uint32_t place;  // where the next token is, in bytes from the start of the ring
 };
 
 // Makes END an end of a FIFO. The other end has the same two pages, exchanged, and the same sizes.

@@ -14,7 +14,7 @@ struct tau_bound_page {
     uint32_t page;
     uint8_t order;
     uint8_t kind;
-    bool is_mapped;  // false: of a pool, and not touched yet
+    bool is_mapped;  // False: of a pool, and not touched yet.
     uint32_t rights;
     struct tau_frame frame;
 };
@@ -30,11 +30,11 @@ struct tau_application {
     struct tau_bound_page pages[TAU_COMPOSE_LIMIT_ENTRIES];
     struct tau_frame pool[TAU_COMPOSE_LIMIT_ENTRIES];
     uint32_t pages_count;
-    uint32_t pool_entry;        // the first of its pool's pages, which follow each other
-    uint32_t pool_pages_count;  // pages that its pool's frames can be mapped to
-    uint32_t pool_count;        // frames of its pool
-    uint32_t pool_used_count;   // of these, given out by faults
-    uint32_t stopped_tasks;     // a bit per task that has ended, by itself or by an error
+    uint32_t pool_entry;        // The first of its pool's pages, which follow each other.
+    uint32_t pool_pages_count;  // Pages that its pool's frames can be mapped to.
+    uint32_t pool_count;        // Frames of its pool.
+    uint32_t pool_used_count;   // Frames that faults took.
+    uint32_t stopped_tasks;     // A bit per task that has ended, by itself or by an error.
     // Its tasks run in the major frames start … stop - 1, if it is loaded.
     uint32_t start_frame;
     uint32_t stop_frame;
@@ -45,10 +45,10 @@ struct tau_kernel {
     struct tau_system_file file;
     struct tau_application applications[TAU_COMPOSE_LIMIT_APPLICATIONS];
     struct tau_context loader;
-    struct tau_context idle;  // runs for the rest of a slot if its owner has nothing to do
-    uint64_t release_cycle;   // of the slot that runs
+    struct tau_context idle;  // Runs for the rest of a slot if its owner has nothing to do.
+    uint64_t release_cycle;   // Release of the running slot.
     volatile uint32_t major_frame;
-    uint32_t slot;  // its place in the major frame
+    uint32_t slot;  // Its place in the major frame.
 };
 
 extern struct tau_kernel tau_kernel;
@@ -61,11 +61,11 @@ extern struct tau_kernel tau_kernel;
 // The OS slot ends with the gate: the core sleeps until the release and wakes a constant time
 // later.
 
-// Ends the slot that runs, and returns the context of the next one's owner behind the gate.
+// Ends the slot that runs, and returns the context of the next one's owner after the gate.
 // Stops the tile if and only if
 // - the gate is reached less than TAU_COMPOSE_GATE_MARGIN_CYCLES ahead of the release, or
 // - a task of the next slot should run and its application is not loaded yet.
-// Cost: whatever it takes, the first instruction of the owner runs a constant time behind the
+// Cost: whatever it takes, the first instruction of the owner runs a constant time after the
 // release. The longest path is the bound of the OS slot (tool/tautochrone/compose/bounds.py).
 struct tau_context *tau_slot_end(void);
 

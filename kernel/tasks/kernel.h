@@ -14,11 +14,11 @@
 struct tau_tasks_jobs {
     uint32_t period_cycles;
     uint32_t next_release_cycle;
-    uint32_t release_cycle;           // of the oldest job that is not finished
+    uint32_t release_cycle;           // release of the oldest unfinished job
     uint32_t waiting_count;           // jobs that are released and not finished
-    uint32_t number;                  // of the oldest of them; the warm-up is 0
+    uint32_t number;                  // number of the oldest; the warm-up is 0
     uint32_t cycles;                  // that this job has had
-    uint32_t misses[TAU_TASKS_TLBS];  // of its owner, when the job before ended
+    uint32_t misses[TAU_TASKS_TLBS];  // its owner's, when the job before ended
     bool is_stopped;
 };
 

@@ -35,7 +35,7 @@ struct tau_tasks_system {
     const struct tau_tasks_page *pages;
     uint32_t pages_count;
     uint32_t run_cycles;  // from the start of releases to the end
-    uint32_t seed;        // of random replacement
+    uint32_t seed;        // for random replacement
 };
 
 extern const struct tau_tasks_system tau_tasks_system;

@@ -12,14 +12,14 @@
 
 enum {
     TAU_TASK_ARGUMENTS = 16,
-    TAU_TASK_HEAP_PAGES_MAX = 2048,  // of its window
+    TAU_TASK_HEAP_PAGES_MAX = 2048,  // pages of its window
 };
 
 // The kernel fills it in before the task starts.
 struct tau_task {
     struct tau_tlb_color *heap;
     uint32_t arguments[TAU_TASK_ARGUMENTS];
-    uint32_t seed;  // of the run
+    uint32_t seed;  // the run's seed
     struct tau_tlb_color own_heap;
     uint32_t heap_pages[TAU_TLB_COLOR_WORDS(TAU_TASK_HEAP_PAGES_MAX)];
 };

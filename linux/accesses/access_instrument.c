@@ -22,11 +22,11 @@ struct access_calls access_calls;
 // One block of code while it is instrumented.
 struct block {
     IRSB *out;
-    Int stack_pointer;           // its offset in the guest state
-    Bool is_linker;              // the code is the dynamic linker's
-    Bool *is_stack;              // temporaries that are a fixed distance from the stack pointer
-    UWord loads, stores, stack;  // since they were added to the counts last
-    IRExpr *more_stack;          // as STACK, as far as it is known only when the code runs, or NULL
+    Int stack_pointer;           // Its offset in the guest state.
+    Bool is_linker;              // The code is the dynamic linker's.
+    Bool *is_stack;              // Temporaries at a fixed distance from the stack pointer.
+    UWord loads, stores, stack;  // Since they were added to the counts last.
+    IRExpr *more_stack;          // The part of STACK that is known only at run time, or NULL.
 };
 
 // Above the stack pointer by less than this is the stack. More than the frames that a program works

@@ -1,7 +1,7 @@
 // Rows wait in a small buffer that is written when it is full and before each system call, so that
 // a process which is killed leaves all but the last few hundred of them.
 //
-// A touch waits too: the next event may be one of the granules behind its own by the same access,
+// A touch waits too: the next event may be one of the granules after its own by the same access,
 // and then both are one row. Granules of different accesses are not joined: their times differ.
 //
 // SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,4 +1,4 @@
-// Which function a name means behind this library.
+// Which function a name means after this library.
 #ifndef TAU_LINUX_INTERPOSE_LOOK_UP_H
 #define TAU_LINUX_INTERPOSE_LOOK_UP_H
 

@@ -105,7 +105,7 @@ static inline void tau_machine_pause(void) {
 #define TAU_MACHINE_SYS_FCNTL SYS_fcntl64
 #endif
 
-// Parameters of the C library's variadic syscall behind the first four. Where those fill all the
+// Parameters of the C library's variadic syscall after the first four. Where those fill all the
 // registers, the others lie on the stack, and a jump leaves them there.
 #if defined(__arm__) || defined(__i386__)
 #define TAU_MACHINE_SYSCALL_REST

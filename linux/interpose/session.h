@@ -27,7 +27,7 @@ static inline const char *tau_session_find(char *const *environment, const char 
     return NULL;
 }
 
-// The number at *TEXT, which moves behind it and one blank; 0 if there is none.
+// The number at *TEXT, which moves after it and one blank; 0 if there is none.
 static inline uint64_t tau_session_number(const char **text) {
     uint64_t number = 0;
     while (**text >= '0' && **text <= '9') {

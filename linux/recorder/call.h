@@ -16,9 +16,10 @@
 // An address above every local variable of the calling function and below its caller's.
 #define TAU_CALL_POSITION ((uintptr_t)__builtin_dwarf_cfa())
 
-// What `inside` may be but the address of a mark: in an operator of C++, until the first call
-// beneath takes over its site; while an operator delete that has its row is watched for a call of
-// free beneath it; and it did call.
+// Values of `inside` other than the address of a mark:
+// - OPERATOR: in an operator of C++, until the first call beneath takes over its site
+// - WATCHED: an operator delete has its row, and is watched for a call of free beneath it
+// - WATCHED_SEEN: that call of free came
 #define TAU_CALL_OPERATOR ((uintptr_t)1)
 #define TAU_CALL_WATCHED ((uintptr_t)2)
 #define TAU_CALL_WATCHED_SEEN ((uintptr_t)3)

@@ -1,6 +1,6 @@
 // A program installs a filter by prctl(PR_SET_SECCOMP) or by syscall(SYS_seccomp), as libseccomp
-// does. Before the kernel sees the call, the recorder takes what memory it may need and makes no
-// system call from then on.
+// does. Before the kernel sees the call, the recorder reserves the memory that it may need. From
+// then on it makes no system call.
 #include "linux/recorder/confine.h"
 
 #include <linux/seccomp.h>

@@ -34,7 +34,7 @@
 #define DESCRIPTORS_MAX 65536u
 #define DESCRIPTOR_TRIES 16u
 #define PATH_BYTES 4096  // the kernel's limit
-#define NAME_BYTES 64    // of a recording in its directory
+#define NAME_BYTES 64    // a recording's name in its directory
 #define ZEROS_BYTES 16384
 // Space for over eight million events, or less if the disk has less.
 #define RESERVE_BYTES_MAX (UINT64_C(64) << 20)

@@ -22,14 +22,14 @@ extern struct tau_process_hot tau_process_hot;
 
 // Reads the environment that `tau record` set; called once, before anything else. Off without it.
 //   TAU_PRELOAD                  linux/interpose/session.h has its words:
-//     PID                        record this process and no child; 0: all
-//     TICKS_PER_SECOND           the time-stamp counter's rate
-//     SECCOMP_FILTERS            how many filters `tau record` itself is under; under more than
-//   TAU_RECORD_EMULATOR          name and version of the emulator that runs this program
-//                                these the recorder stays off, as they may forbid its calls
-//     FLAGS                      1: leave RTLD_DEEPBIND alone
-//     FOLDER                     where the recordings go; absolute
-//   TAU_RECORD_CLOCK=monotonic   do not use the time-stamp counter
+//     PID                        Record this process and no child. 0: Record all.
+//     TICKS_PER_SECOND           The time-stamp counter's rate.
+//     SECCOMP_FILTERS            How many filters `tau record` itself is under. Under more, the
+//                                recorder stays off, because they may forbid its calls.
+//     FLAGS                      1: Leave RTLD_DEEPBIND alone.
+//     FOLDER                     Where the recordings go; absolute.
+//   TAU_RECORD_EMULATOR          Name and version of the emulator that runs this program.
+//   TAU_RECORD_CLOCK=monotonic   Do not use the time-stamp counter.
 void tau_process_configure(char *const *environment);
 
 // Starts this process's recording, in the program or in a forked child; there FORKED_AT_TICKS is

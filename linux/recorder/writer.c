@@ -110,7 +110,7 @@ static bool writer_get(struct tau_writer_thread *thread) {
         pthread_setspecific(thread_end_key, thread);
     }
     if (writer->chunk != NULL && writer->thread != thread->number) {
-        // The slack behind `end` has room for this row and one more.
+        // The slack after `end` has room for this row and one more.
         tau_encode_control(&writer->encode, TAU_RECORD_THREAD, thread->number);
     }
     writer->thread = thread->number;

@@ -13,7 +13,7 @@
 
 struct tau_writer {
     struct tau_encode encode;
-    uint8_t *end;  // no row may start behind this
+    uint8_t *end;  // no row may start after this
     uint8_t *chunk;
     size_t chunk_bytes;
     uint32_t thread;  // whose rows are being written

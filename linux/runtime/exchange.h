@@ -1,4 +1,4 @@
-// The file in memory that `tau run` and the program share: room for the report, and behind it the
+// The file in memory that `tau run` and the program share: room for the report, and after it the
 // settings. A program can change neither its path nor its size.
 #ifndef TAU_LINUX_RUNTIME_EXCHANGE_H
 #define TAU_LINUX_RUNTIME_EXCHANGE_H
@@ -10,7 +10,7 @@ struct tau_exchange {
     int file;
     bool is_inherited;
     size_t report_bytes;    // 0: no room for a report
-    size_t settings_bytes;  // behind the report; 0: none
+    size_t settings_bytes;  // after the report; 0: none
 };
 
 // Opens the file that WORDS of the environment name, "DESCRIPTOR INODE REPORT_BYTES FOLDER". Fails

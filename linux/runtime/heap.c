@@ -30,7 +30,7 @@ static size_t rounded(size_t bytes, size_t unit) {
     return (bytes + unit - 1) & ~(unit - 1);
 }
 
-// What the heap has in front of heap_bytes: nothing, if the plan was measured with the tables that
+// What the heap has before heap_bytes: nothing, if the plan was measured with the tables that
 // this build makes. In-use bits, if it was measured without checks. All tables, if it has no class,
 // as it was measured as a plain TLSF. Pools serve the same wherever their blocks lie.
 static size_t bytes_in_front(const struct tau_heap_plan *plan) {
@@ -118,7 +118,7 @@ const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, 
     if (tau_heap.spill == NULL) {
         return "the spill heap is too small or too large";
     }
-    // No object has the first bytes: a header lies in front of every pointer that is looked up.
+    // No object has the first bytes: a header lies before every pointer that is looked up.
     tau_heap.spill_start = (uintptr_t)memory + planned_bytes + TAU_ALIGNMENT;
     tau_heap.spill_bytes = spill_bytes - TAU_ALIGNMENT;
     tau_heap.spill_max_bytes = spill_max_bytes;

@@ -37,8 +37,8 @@ extern struct tau_heap tau_heap;
 // The plan, as settings.c reads it. No class: all of it is shared.
 struct tau_heap_plan {
     size_t heap_bytes;       // 0: no plan
-    size_t check_level;      // of the build in which heap_bytes was measured
-    size_t alignment_bytes;  // of pools for bands; 0: a budgeted heap
+    size_t check_level;      // in the build in which heap_bytes was measured
+    size_t alignment_bytes;  // for pools for bands; 0: a budgeted heap
     size_t classes_count;
     struct tau_budget_class classes[TAU_BUDGET_CLASSES_MAX];
 };
@@ -57,7 +57,7 @@ extern struct tau_heap_site tau_heap_sites[TAU_HEAP_SITES_COUNT_MAX + 1];
 
 // Makes both heaps in one mapping. Every object lies where the replay of the plan puts it, counted
 // from an arena that starts at a multiple of 2 MiB: its shared region is as long, and lies at the
-// same distance behind such an address. Pools take the bytes that this build needs. The spill heap
+// same distance after such an address. Pools take the bytes that this build needs. The spill heap
 // grows up to SPILL_BYTES; there is none if that is 0. POPULATE: every page of both is there at
 // once. Returns NULL, or the cause.
 const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, bool populate);

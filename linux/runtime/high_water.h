@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A block's rounding, its header, and the header and links of the free block behind it.
+// A block's rounding, its header, and the header and links of the free block after it.
 #define TAU_HIGH_WATER_BEHIND_BYTES 128u
 // Objects at least this large are worth a mark: of each class of buckets, and of each heap. Smaller
 // ones are always cleared.

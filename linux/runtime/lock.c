@@ -30,7 +30,7 @@ __thread uint32_t tau_lock_my_id;
 static bool fork_is_nested;
 static bool fork_has_streams;
 
-// The C library's list of streams, which fork locks behind all handlers. Its owner may wait for a
+// The C library's list of streams, which fork locks after all handlers. Its owner may wait for a
 // stream, whose owner may wait for the heap, as in getline: so the list comes first. Like fork, a
 // lone thread does without. All three are exported, and declared nowhere; the lock's owner may take
 // it again.

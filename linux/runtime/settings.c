@@ -21,7 +21,7 @@ static struct {
     size_t bytes;
 } file;
 
-// The text behind NAME and a blank in its line; NULL without such a line.
+// The text after NAME and a blank in its line; NULL without such a line.
 static const char *value_of(const char *name) {
     const size_t length = strlen(name);
     for (size_t at = 0; at < file.bytes; at += strlen(file.text + at) + 1) {

@@ -19,8 +19,8 @@
 #define STEP_BYTES ((size_t)64 << 20)
 // Where memory is limited, unused memory must not be in the way of stacks.
 #define STEP_LIMITED_BYTES ((size_t)1 << 20)
-#define STEP_PART 8  // of what there is
-// Beside the object: headers, and links of the block behind it.
+#define STEP_PART 8  // a step is 1/8 of the spill heap
+// Beside the object: headers, and links of the block after it.
 #define EXTRA_BYTES ((size_t)256)
 #define CLASS_PART 16  // a class of blocks has at most this part more than the object
 // A free block's header, links and size lie this near to its ends.

@@ -8,14 +8,14 @@
 // Objects at least this large lose their pages when they are freed, as in the C library.
 #define TAU_SPILL_LARGE_BYTES ((size_t)32 << 20)
 
-// Maps BYTES so that the address FRONT_BYTES behind their start is a multiple of ALIGNMENT, and, if
-// the system allows it, with free addresses behind them. POPULATE: every page is there at once.
+// Maps BYTES so that the address FRONT_BYTES after their start is a multiple of ALIGNMENT, and, if
+// the system allows it, with free addresses after them. POPULATE: every page is there at once.
 // MAP_FAILED if and only if no such place exists.
 void *tau_spill_place(size_t front_bytes, size_t bytes, size_t alignment, bool populate);
 // What the heap begins with, at most MAX_BYTES.
 size_t tau_spill_first_bytes(size_t max_bytes);
-// Adds memory behind the heap, so that an object fits if the heap may become as large. Fails if and
-// only if the heap has its full size, the system gives no memory, something else lies behind the
+// Adds memory after the heap, so that an object fits if the heap may become as large. Fails if and
+// only if the heap has its full size, the system gives no memory, something else lies after the
 // heap, or the heap's last block was overwritten.
 bool tau_spill_grow(size_t alignment, size_t size_bytes);
 // Unmaps the end of the heap if it is free; returns whether it was. Locked memory stays.

@@ -107,7 +107,7 @@ size_t tau_unlocked_budget_bits_bytes(const struct tau_budget_class *classes,
     return layout.dedicated - ((layout.bits + TAU_ALIGNMENT - 1) & ~(size_t)(TAU_ALIGNMENT - 1));
 }
 
-// Of a block: all but its header, and the last word of one with an alignment of its own.
+// Usable bytes of a block: all but its header, and the last word if it is aligned.
 static size_t block_usable(const tau_word *payload) {
     return tlsf_size_of(payload) - TLSF_WORD_BYTES -
            ((payload[-1] & TLSF_ALIGNED) != 0 ? TLSF_WORD_BYTES : 0);

@@ -10,7 +10,7 @@
 #include "core/pools.h"
 #include "core/tlsf.h"
 
-// Lengthens a heap of one pool by SIZE_BYTES, a multiple of TAU_ALIGNMENT, that lie directly behind
+// Lengthens a heap of one pool by SIZE_BYTES, a multiple of TAU_ALIGNMENT, that lie directly after
 // it, so that objects reach from the old memory into the new. Fails if and only if the header, the
 // footer or a link of the last block was overwritten. Constant time.
 bool tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes);

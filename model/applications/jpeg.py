@@ -145,7 +145,7 @@ def block_of(bits: Bits, first: int, codes: dict[str, int], steps: bytes) -> np.
 
 
 def intervals_of(scan: bytes) -> list[tuple[bytes, int | None]]:
-    """The entropy-coded data, cut at markers: bytes without stuffing, and the marker behind."""
+    """The entropy-coded data, cut at markers: bytes without stuffing, and the marker after."""
     intervals, data, index = [], bytearray(), 0
     while index < len(scan):
         if scan[index] != 0xFF:
@@ -173,11 +173,11 @@ class Decoder:
         self.restart_interval = 0
 
     def read(self, data: bytes) -> Image:
-        """Decode everything. Raises JpegError; the image has the MCUs in front of the fault."""
+        """Decode everything. Raises JpegError; the image has the MCUs before the fault."""
         try:
             return self._read(data)
         except (IndexError, KeyError, StopIteration) as error:
-            raise JpegError("something ends early, or names what is not there") from error
+            raise JpegError("the data end early, or refer to a missing table") from error
 
     def mcus_count(self) -> int:
         """MCUs of the image whose header was read."""

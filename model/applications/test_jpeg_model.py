@@ -10,7 +10,7 @@ from PIL import Image
 
 from model.applications import jpeg
 
-DIFFERENCE_MAX = 3  # of a channel: one of each sample, through the color conversion
+DIFFERENCE_MAX = 3  # per channel: one per sample, through the color conversion
 
 
 @pytest.mark.parametrize("quality", [5, 50, 75, 95, 100])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-Walks = Callable[[Sequence[int]], int]  # of the last access, after all the others
+Walks = Callable[[Sequence[int]], int]  # cost of the last access, after all others
 
 
 def eviction_set(walks: Walks, pages: int) -> list[int]:

@@ -65,7 +65,7 @@ TAU_INLINE void break_heap_give_back(struct tau_break_heap *heap, struct paged_f
     }
 }
 
-// The purging heap keeps only the pages with the edges that stay: from behind LOW, or from START if
+// The purging heap keeps only the pages with the edges that stay: from after LOW, or from START if
 // that edge is dissolved, to before HIGH, or to END with it if that one is. Between two calls a
 // proper program has no page mapped inside a free block, so no other page is looked at.
 TAU_INLINE void break_heap_purge(struct tau_break_heap *heap, struct paged_freed freed) {

@@ -45,11 +45,14 @@ struct tau_tlb_malloc {
 };
 
 // Makes the colors of a pool at POOL. HEAPS has room for the small and the large colors.
-// Fails, with nothing changed, if and only if: a pointer is NULL, R is not less than M, there are
-// no ways, M is not a power of two, a page is too small for the control block (less than 2048
-// bytes), a color is larger than a TLSF can be, POOL is not a multiple of M pages, or the pool does
-// not end inside the address space, in pages that 32 bits count (TAU_BAD_ARGUMENT). Cost: one step
-// per pair of ways, for each color.
+// Fails (TAU_BAD_ARGUMENT), with nothing changed, if and only if:
+// - a pointer is NULL
+// - R is not less than M, M is not a power of two, or there are 0 ways
+// - a page is too small for the control block (less than 2048 bytes)
+// - a color is larger than a TLSF can be
+// - POOL is not a multiple of M pages
+// - the pool does not end inside the address space, or 32 bits cannot count its pages
+// Cost: one step per pair of ways, for each color.
 enum tau_status tau_tlb_malloc_init(struct tau_tlb_malloc *heap,
                                     const struct tau_tlb_malloc_shape *shape, void *pool,
                                     struct tau_tlsf **heaps);

@@ -40,7 +40,7 @@ SECONDS_MAX = 3 * 3600.0
 KIB = 1024
 COLD_CODE = "CONFIG_COLD_CODE=y"
 MODULES = ("CONFIG_MODULES=y", "CONFIG_MODULE_UNLOAD=y")
-# Of a module in RAM; parts that are freed after it has been loaded do not count.
+# Sections of a module in RAM. Sections that are freed after loading do not count.
 IN_RAM, FREED = 0x2, (".init", ".exit", ".modinfo", "__versions", ".note")
 
 
@@ -219,7 +219,7 @@ class Executed:
 
 
 def executed_cold(recording: CodeRecording, fragment: Fragment) -> Executed:
-    """Of the recording of the kernel that the placement was planned for."""
+    """The cold code that the recording of the planned kernel executed."""
     pages = [page for page in fragment.pages if page]
     starts = np.array([piece.address for page in pages for piece in page], np.uint64)
     sizes = np.array([piece.size_bytes for page in pages for piece in page], np.uint64)

@@ -111,7 +111,7 @@ def booted(kernels: Found) -> Found:
     by_frames = dict(sorted(kernels["by_frames"].items(), key=lambda item: int(item[0])))
     titled = [(title, kernels[name]) for name, title in BOOTED.items()]
     titled += [(BOOTED["point"], row) for row in by_frames.values()]
-    # Of loads for each one of replay: the kernel may have more, or fewer.
+    # Loads per load of the replay: the kernel may have more, or fewer.
     ample = [row["loads"] / row["replayed_loads"] for _, row in titled if row is not little]
     stays = point["resident_text_bytes"] + point["cache_bytes"]
     return {
@@ -184,8 +184,8 @@ def figures(results: Found, space: dict[tuple[str, int], Found]) -> Found:
     handler = point["worst_load_instructions"] * NANOSECONDS_PER_INSTRUCTION / 1e9
 
     def seconds_with(loads: float) -> float:
-        """Of the kernel: instructions of the recorded run, and of each load the most that a booted
-        kernel took in addition to the flash, which takes the paper's time."""
+        """The kernel's time: the recorded run's instructions, and for each load the most that a
+        booted kernel took in addition to the flash, which takes the paper's time."""
         return float(base + loads * (LOAD_SECONDS + handler))
 
     static, cache = recorded["static_bytes"], CACHE_FRAMES * PAGE_BYTES + point["pager_bytes"]

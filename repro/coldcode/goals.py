@@ -10,7 +10,7 @@ from tautochrone.coldcode.placement import Touched
 from tautochrone.coldcode.planning import cold_of
 
 MORE_BYTES = 64 << 10
-OUT_OF_RAM, PAGER_BYTES = 0.86, 14 << 10  # a part of the code; the pager, and what a link adds
+OUT_OF_RAM, PAGER_BYTES = 0.86, 14 << 10  # A part of the code; the pager, and what a link adds.
 PART, FRAMES = 0.999, 16
 
 

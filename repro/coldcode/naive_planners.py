@@ -32,7 +32,7 @@ class Naive:
         return sum(cold.sizes_bytes[piece] for piece in pieces if cold.is_cold[piece])
 
     def weight(self, one: list[int], other: list[int]) -> int:
-        """Of the edge between two nodes; 0 if there is none."""
+        """The weight of the edge between two nodes; 0 without an edge."""
         return sum(self.weights.get(frozenset((a, b)), 0) for a in one for b in other)
 
     def common_weight(self, one: list[int], other: list[int]) -> int:

@@ -132,7 +132,7 @@ def _planned(code: Code, wanted: Wanted) -> Planned:
 
 
 def _planners_hash() -> str:
-    """Of the files that decide where code goes."""
+    """The hash of the files that decide where code goes."""
     files = [*(REPOSITORY / "tool" / "tautochrone" / "coldcode").glob("*.py")]
     files += [*(REPOSITORY / "repro" / "coldcode" / "planners").glob("*.py")]
     files += [*(REPOSITORY / "tool" / "native" / "plan").glob("code_*.[ch]")]

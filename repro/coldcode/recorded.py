@@ -12,7 +12,7 @@ from tautochrone.coldcode.linux.run import sizes_of
 
 WORKS = {"programs": kernels.PROGRAMS, "held_out": kernels.HELD_OUT, "system": kernels.SYSTEM}
 SECOND = 1e9
-TICKS_PER_SECOND = 100  # of /proc/stat, whatever the kernel counts by
+TICKS_PER_SECOND = 100  # the unit of /proc/stat, whatever CONFIG_HZ is
 COMPRESSED = "\nCONFIG_RISCV_ISA_C=y\n"
 SOURCES = {"ffmpeg": "ffmpeg", "libjpeg": "libjpeg-turbo-progs", "openjpeg": "libopenjp2-tools"}
 

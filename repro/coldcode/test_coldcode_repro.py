@@ -19,7 +19,7 @@ from tautochrone.errors import TauError
 RESULTS = Reproduction("coldcode").results()
 SMALL = 4 << 20
 OUT_OF_RAM_LEAST, STATIC_LEAST = 0.84, 0.55
-# Of five rounds; of one, 5 % or three loads. More than the 3 % that were asked for: the search fits
+# In five rounds. In one: 5 % or three loads. More than the 3 % that were asked for: the search fits
 # the recording that is replayed, and a kernel that pages takes another course.
 REPLAY_ERROR_MOST, ROUND_ERROR_MOST, LOADS_ERROR_MOST = 0.15, 0.05, 3
 OWN_LOADS_MOST = 2
@@ -138,7 +138,7 @@ def test_booted_kernels_do_what_replay_says() -> None:
 
 
 def test_the_report_states_the_range_that_was_measured() -> None:
-    """Of booted kernels against replay: with the memory of the recording, and with little."""
+    """Booted kernels against replay: with the memory of the recording, and with little."""
     found: dict[str, Any] = RESULTS["derived"]["replay_range"]
     assert round(-100 * found["least"]) == report.LESS_PERCENT
     assert round(100 * found["most"]) == report.MORE_PERCENT
@@ -172,7 +172,7 @@ def test_a_plan_for_less_ram_leaves_what_was_asked_for() -> None:
 
 
 def test_the_readme_says_what_was_measured() -> None:
-    """Of the paper's point, booted."""
+    """The README's figures are the paper's point, booted."""
     point = RESULTS["derived"]["booted"]["point"]
     said = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert f"has {100 * point['code_part']:.1f} % of its code out of RAM" in said

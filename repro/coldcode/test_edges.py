@@ -16,7 +16,7 @@ from tautochrone.coldcode.recording import BLOCK, CodeRecording
 from tautochrone.targets.build import TARGETS, compiler_of
 
 BASE = 0x80200000
-PAIR_BYTES = 26  # of the code behind `pair`
+PAIR_BYTES = 26  # size of the code behind `pair`
 # Offsets of every length and sign; then calls by two instructions, of which one pair is in a row.
 FAR = ".rept 400\nc.nop\n.endr\n"
 SOURCE = f"""
@@ -102,7 +102,7 @@ def test_jumps_are_those_that_the_disassembler_shows(jumps: Kernel) -> None:
 
 
 def test_a_branch_is_taken_at_most_as_often_as_its_target(jumps: Kernel) -> None:
-    """Of the four ways from the first piece to the second one, one is a branch."""
+    """One of the four ways from the first piece to the second one is a branch."""
     edges = edges_of(code_of(jumps, is_freed=np.zeros(3, bool)))
     counts = [edge.count for edge in edges if (edge.source, edge.target) == (0, 1)]
     assert sorted(counts) == [4, 9, 9, 9]

@@ -9,9 +9,9 @@ from repro.engine.sentences import MISSING, text_of
 OVERS_MAX = {"16384-4": 1.02, "4096-4": 1.05, "4096-8": 1.05}
 KINDS = {"ff": "flip-flops", "lut": "LUTs", "block_rams": "block RAMs"}
 BESIDE = {
-    "beside the synthetic application": "synthetic",
-    "beside random neighbors, one page table for all": "one_table",
-    "beside random neighbors": "neighbors",
+    "with the synthetic application": "synthetic",
+    "with random neighbors, one page table for all": "one_table",
+    "with random neighbors": "neighbors",
 }
 Rows = list[dict[str, Any]]
 

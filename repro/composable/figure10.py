@@ -34,7 +34,7 @@ ENTRIES_DEFAULT = 4
 USER_SLOT, OS_SLOT = 50_000, 800
 LOAD_CYCLES = 500_000  # more than loading the decoder takes
 LOADED_FRAME = 16  # the decoder is loaded by then, in slots of USER_SLOT
-# Of a slot that does not end before the iterations do, by entries.
+# For a slot that does not end before the iterations do, by entries.
 MARGINS = {2: 2.0, 4: 1.3, 8: 1.3}
 NEVER_FORGOTTEN = "tlb"
 

@@ -22,7 +22,7 @@ USER_SLOT, OS_SLOT = 50_000, 800
 TASKS = ("vld", "idct", "cc")
 NEIGHBORS = 2
 SEED = 7
-LOAD_FRAMES = 3  # of a neighbor
+LOAD_FRAMES = 3  # to load a neighbor
 ONE_TABLE = "one-table"
 
 

@@ -25,8 +25,8 @@ from tautochrone.targets.build import link
 
 FILLERS_BYTES = (512, 1024, 2560, 3584, 7680, 15872)
 FILLER_ADDRESS, FILLER_STRIDE = 0x80200000, 0x100000
-FRAMES = 152  # all of them fit, if nothing is fragmented
-NEVER = 1 << 20  # a major frame that does not come: loaded applications do not run
+FRAMES = 152  # All of them fit, if nothing is fragmented.
+NEVER = 1 << 20  # A major frame that does not come: loaded applications do not run.
 SLOT_CYCLES = 100_000_000
 WALKS, WALK_STEPS = 2, 48
 # Enough for all commands: the simulation ends then.

@@ -47,7 +47,7 @@ MADE = (
 
 
 def pixels(image: Made) -> np.ndarray:
-    """What it shows."""
+    """The result."""
     if image.is_noise:
         shape = (image.height, image.width, 3)
         return np.random.default_rng(image.seed).integers(0, 256, shape).astype(np.uint8)

@@ -19,7 +19,7 @@ SEEDS = (1, 2, 3, 4, 5)
 ENTRIES = (1, 2, 4, 8)
 ENTRIES_DEFAULT = 4
 KINDS = ("lut", "ff", "block_rams")
-SMALL_FRAME_BITS = 11  # of frames of 1 KiB: 1 MiB, and the bit of device frames
+SMALL_FRAME_BITS = 11  # frames of 1 KiB: 1 MiB, and the bit of device frames
 SMALL_PAGE_BITS = 14  # a window of 16 MiB
 PAPER = sentences_of(RESULTS.home)["paper_values"]
 

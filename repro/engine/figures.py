@@ -5,11 +5,18 @@
 - "lines": `series` is the path of {name: values}, or {name: [[x, y], …]}; x may be words.
 - "bars": `series` is the path of {name: {group: value}}; each group has the bars of all series.
 
-Options: `x` and `y` (labels), `log` ("x" or "y"), `low` (where the y axis begins), `levels` and
-`places` (paths or numbers of dashed lines across and upright), `dashes` (a series "a, b" has the
-color of a and the dashes of b), `colors` (the path of names in the order of colors, so that two
-panels share them), `bytes` (the y axis), `need` (a path without which the panel is left out). For
-a drawing of its own a folder has a file: `draw` is "FILE.FUNCTION".
+Options:
+
+- `x` and `y`: labels.
+- `log`: "x" or "y".
+- `low`: where the y axis begins.
+- `levels` and `places`: paths or numbers of horizontal and vertical dashed lines.
+- `dashes`: a series "a, b" has the color of a and the dashes of b.
+- `colors`: the path of names in the order of colors, so that two panels share them.
+- `bytes`: the y axis shows bytes.
+- `need`: a path without which the panel is left out.
+
+A folder with its own drawing has a file for it: `draw` is "FILE.FUNCTION".
 """
 
 from collections.abc import Callable, Iterable

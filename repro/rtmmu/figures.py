@@ -20,7 +20,7 @@ from repro.rtmmu.workloads import RESULTS
 MALLOC_KINDS = ("split, page mapped", "split, nothing mapped", "not split")
 FREE_KINDS = ("inside the heap", "last, used before it", "last, free before it")
 CURVE_POINTS = 1000
-COLUMNS = 400  # of sizes, in the drawings
+COLUMNS = 400  # sizes are drawn in so many columns
 ARC_PAGES_MIN = 40_000  # an arc of Fig. 7b: at least this high, then below a tenth of it
 
 

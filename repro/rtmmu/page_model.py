@@ -86,7 +86,7 @@ class Pages:
     live: list[int] = field(default_factory=list)  # objects
     malloc_kinds: list[int] = field(default_factory=list)  # ours
     conventional_malloc_kinds: list[int] = field(default_factory=list)
-    free_kinds: list[int] = field(default_factory=list)  # of the conventional system
+    free_kinds: list[int] = field(default_factory=list)  # in the conventional system
     returned_pages: list[int] = field(default_factory=list)  # by each free of it, mapped or not
 
 

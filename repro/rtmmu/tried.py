@@ -60,7 +60,7 @@ def gains(seed: int, actions: int) -> dict[str, float | None]:
 
 
 def spans(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Of each figure that the rows have: least, median, most."""
+    """Least, median and most of each figure that the rows have."""
     found = {key: [row[key] for row in rows if row[key] is not None] for key in SPANNED}
     return {
         key: {"min": min(values), "median": median(values), "max": max(values)}

@@ -24,7 +24,7 @@ class Program:
 
     paper: str
     run: Run
-    sources: tuple[str, ...] = ()  # of programs/, compiled first; the command is the last one's
+    sources: tuple[str, ...] = ()  # in programs/, compiled first; the command runs the last one
 
 
 def transcode(milliseconds: int, size: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@
 #define TAU_MMU_RTMMU_OPEN (1u << 30)  // state of a region, in its `top` word
 
 // Makes the TLB forget the region that starts at START. The core stores in program order. The
-// compiler must not move stores to the tables behind this one.
+// compiler must not move stores to the tables after this one.
 static inline void tau_mmu_rtmmu_forget_region(uint32_t start) {
     __asm__ volatile("" ::: "memory");
     TAU_TILE_UNIT[TAU_TILE_RTMMU_TLB_FORGET_REGION] = start;

@@ -10,7 +10,7 @@ class Names:
         self.config = config
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Of a test's set-up, call or end; with several processes it is called in the first one."""
+        """Report a test's set-up, call or end. With several processes, the first one is called."""
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if report.failed and reporter is not None:
             reporter.ensure_newline()

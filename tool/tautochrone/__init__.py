@@ -4,6 +4,6 @@
 __version__ = "0.1.0"
 # The cause and the next step.
 OUT_OF_MEMORY = (
-    "there is not enough memory",
+    "not enough memory",
     "close other programs, or raise RLIMIT_DATA (`ulimit -d`) and RLIMIT_AS (`ulimit -v`)",
 )

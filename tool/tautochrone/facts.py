@@ -36,7 +36,7 @@ def _read(file: str) -> Table:
 
 
 def _constants(tables: Table) -> Table:
-    """Every value, and those of tables with the table's name in front; and the tables."""
+    """Every value, and the tables. A value in a table has the table's name as a prefix."""
     found = dict(tables)
     for name, table in tables.items():
         if isinstance(table, dict):

@@ -9,7 +9,7 @@ from tautochrone.declarations import Library, Struct
 from tautochrone.errors import TauError
 
 DIRECTORY = Path(__file__).parent / "_native"
-RUN_LIBRARY = "libtau_run.so"  # the allocator that `tau run` preloads
+RUN_LIBRARY = "libtau_run.so"  # The allocator that `tau run` preloads.
 
 
 def file(name: str) -> Path:

@@ -83,7 +83,7 @@ static bool budget_place_regions(struct budget_layout *layout) {
     return true;
 }
 
-// Bytes of the in-use bits of CLASS. A gap behind its buckets has bits too, which stay 0.
+// Bytes of the in-use bits of CLASS. A gap after its buckets has bits too, which stay 0.
 static size_t budget_bits_bytes(const struct budget_layout *layout, size_t class) {
     const uint32_t units = (uint32_t)(layout->start_units[class + 1] - layout->start_units[class]);
     const struct tau_budget_class *const pair = &layout->pairs[layout->pair_of[class]];
@@ -173,7 +173,7 @@ static void budget_write_classes(struct tau_budget *heap, const struct budget_la
             .bits = tau_link_to(heap, (void *)bits),
         };
         heap->owner[fields->order + layout->pair_of[index]] = (uint8_t)index;
-        // A step that two regions share belongs to the one behind, which is written last. The last
+        // A step that two regions share belongs to the one after, which is written last. The last
         // class also gets the first step. No bucket starts there, but a misaligned pointer may
         // point there.
         const uint64_t behind = all_units - layout->start_units[index + 1];
@@ -190,7 +190,7 @@ static void budget_write_classes(struct tau_budget *heap, const struct budget_la
     }
 }
 
-// Makes a heap of LAYOUT in SIZE_BYTES at MEMORY; what lies behind the regions becomes the shared
+// Makes a heap of LAYOUT in SIZE_BYTES at MEMORY; what lies after the regions becomes the shared
 // heap. The caller fills the size table. Fails as tau_budget_init.
 static enum tau_status budget_make(struct tau_budget **heap, void *memory, size_t size_bytes,
                                    const struct budget_layout *layout) {

@@ -37,7 +37,7 @@
 #define TLSF_POOL_MAX_BYTES ((tau_word)1 << 30)
 #endif
 
-// The handle points at the bitmap. The rest of the control block lies in front of it: first the
+// The handle points at the bitmap. The rest of the control block lies before it: first the
 // fields, then the list heads, with class 1 next to the fields. So every field and head is at a
 // fixed distance from the handle, although the numbers of words and classes vary.
 struct tau_tlsf {
@@ -58,7 +58,7 @@ struct tlsf_fields {
     uint32_t summary;  // bit w is set if bitmap word w is not 0
 };
 
-// Descriptor in front of an added pool's first block. It lies so that its middle word is where a
+// Descriptor before an added pool's first block. It lies so that its middle word is where a
 // header would be. No call accepts a header with these flags.
 struct tlsf_pool {
     tau_word older;      // link

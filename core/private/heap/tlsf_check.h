@@ -5,7 +5,7 @@
 
 #include "core/private/heap/tlsf_block.h"
 
-// Bytes behind the caller's part of a used block.
+// Bytes after the caller's part of a used block.
 TAU_INLINE tau_word tlsf_tail_bytes(const tau_word *payload) {
     return ((payload[-1] & TLSF_ALIGNED) != 0 ? (tau_word)TLSF_WORD_BYTES : 0) +
            (tau_word)TLSF_CANARY_BYTES;

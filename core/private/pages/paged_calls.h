@@ -45,7 +45,7 @@ TAU_INLINE struct paged_cut paged_cut_again(struct tau_tlsf *blocks, uintptr_t o
 // A free block and the aligned object that will lie in it.
 struct paged_aligned {
     tau_word *found;  // the free block
-    tau_word *block;  // the object's block, behind a gap of FOUND or at its start
+    tau_word *block;  // the object's block, after a gap of FOUND or at its start
     void *pointer;    // the object
     struct paged_cut cut;
 };
@@ -90,7 +90,7 @@ TAU_INLINE void *paged_hand_out(struct tau_tlsf *blocks, tau_word *block, struct
     return pointer;
 }
 
-// As paged_hand_out, for TAKEN. Lists the gap in front of the object's block.
+// As paged_hand_out, for TAKEN. Lists the gap before the object's block.
 TAU_INLINE void *paged_hand_out_aligned(struct tau_tlsf *blocks, struct paged_aligned taken,
                                         size_t alignment, size_t size_bytes) {
     const tau_word gap = (tau_word)((uintptr_t)taken.block - (uintptr_t)taken.found);

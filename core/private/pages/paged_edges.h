@@ -28,17 +28,17 @@ TAU_INLINE bool paged_starts_page(const void *address) {
     return ((uintptr_t)address & (TAU_PAGE_BYTES - 1)) == 0;
 }
 
-// The page of the boundary in front of PAYLOAD, which may be any address: no bit of it is lost.
+// The page of the boundary before PAYLOAD, which may be any address: no bit of it is lost.
 TAU_INLINE uintptr_t paged_any_edge_of(uintptr_t origin, const tau_word *payload) {
     return ((uintptr_t)payload - TAU_ALIGNMENT - origin) >> TAU_PAGE_LOG2;
 }
 
-// The page of the boundary in front of PAYLOAD, which is a block of the heap or the heap's end.
+// The page of the boundary before PAYLOAD, which is a block of the heap or the heap's end.
 TAU_INLINE uint32_t paged_edge_of(uintptr_t origin, const tau_word *payload) {
     return (uint32_t)paged_any_edge_of(origin, payload);
 }
 
-// Bytes in front of the first payload, which must not start a page.
+// Bytes before the first payload, which must not start a page.
 TAU_INLINE size_t paged_first_payload_bytes(size_t heap_bytes) {
     const size_t bytes = tau_tlsf_control_bytes(heap_bytes);
     TAU_ASSERT(bytes >= TAU_ALIGNMENT);
@@ -86,12 +86,12 @@ TAU_INLINE struct tau_tlsf *paged_blocks_in(uintptr_t start, uint32_t pages) {
 
 // How a free block is cut: the SIZE bytes from PAYLOAD on are allocated.
 struct paged_cut {
-    tau_word size;           // the allocated block
-    tau_word rest;           // the bytes that stay free; 0 if the whole block is allocated
-    uint32_t start;          // the edge in front of the block
-    uint32_t split;          // the edge in front of the rest; `end` if there is none
-    uint32_t end;            // the edge behind the free block
-    const tau_word *behind;  // payload of the next block
+    tau_word size;           // Bytes of the allocated block.
+    tau_word rest;           // Bytes that stay free. 0 if the whole block is allocated.
+    uint32_t start;          // The edge before the block.
+    uint32_t split;          // The edge before the rest, or `end` without a rest.
+    uint32_t end;            // The edge after the free block.
+    const tau_word *behind;  // Payload of the next block.
 };
 
 // Cuts the unlisted free block at PAYLOAD with HEADER (its size | TLSF_FREE) for SIZE bytes.
@@ -131,7 +131,7 @@ TAU_INLINE void paged_cut_write(struct tau_tlsf *blocks, tau_word *payload, stru
     }
 }
 
-// The block of an object. An object that starts a page lies a gap behind its block's payload.
+// The block of an object. An object that starts a page lies a gap after its block's payload.
 TAU_INLINE tau_word *paged_block_of(void *pointer) {
     return paged_starts_page(pointer) ? tlsf_before(pointer, PAGED_START_GAP) : pointer;
 }
@@ -158,7 +158,7 @@ TAU_INLINE tau_word *paged_aligned_block(tau_word *found, size_t alignment, void
     return paged_block_of(*pointer);
 }
 
-// Extra bytes that the free block for such an object must have: the gap in front of a page and the
+// Extra bytes that the free block for such an object must have: the gap before a page and the
 // steps.
 #define PAGED_GAP_BYTES(alignment) (4 * (tau_word)(alignment))
 

@@ -6,7 +6,7 @@
 #include "core/private/heap/tlsf_inside.h"
 #include "core/private/pages/paged_edges.h"
 
-// Whether the header in front of BLOCK may be read: BLOCK is aligned and its page is mapped.
+// Whether the header before BLOCK may be read: BLOCK is aligned and its page is mapped.
 typedef bool paged_has_header(const void *heap, const tau_word *block);
 
 // Whether tlsf_is_used on BLOCK and its neighbors would read mapped pages only.

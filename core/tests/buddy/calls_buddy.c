@@ -27,7 +27,7 @@ static struct tau_buddy buddy;
 static uint8_t frames[FRAMES_MAX];
 static uint8_t starts[FRAMES_MAX];  // whether a taken block starts there
 static uint32_t frames_end;
-static uint32_t takes;  // of nine calls that take or give
+static uint32_t takes;  // so many of nine calls take; the others give
 
 static uint32_t some_order(void) {
     if (explores()) {

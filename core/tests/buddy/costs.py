@@ -39,7 +39,7 @@ class CountedBuddy(Counted):
         assert self.call("give", frame, order, kind=steps) == "OK"
 
     def refuse(self, frame: int, order: int) -> None:
-        """Every give of ORDER's block at FRAME, and of what lies behind it, but the right one."""
+        """Every give of ORDER's block at FRAME, and of what lies after it, but the right one."""
         size = ARITY**order
         for wrong in {frame, frame + 1, frame + size // 2, frame + size}:
             for asked in range(ORDERS + 1):
@@ -68,7 +68,7 @@ class CountedBuddy(Counted):
 
 
 def costs(isa: str) -> dict[str, dict[str, object]]:
-    """Of take and give: the longest path, and the most that is seen by splits or merges."""
+    """The longest paths of take and give, and the measured maximum by splits or merges."""
     keep = [f"tau_buddy_{verb}" for verb in (*OPERATIONS, "init", "add")]
     image = core_code("buddy", isa, ["core/buddy.c"], keep=keep)
     with Machine(image) as machine:

@@ -106,7 +106,7 @@ TEST_CASE(the_lowest_of_the_last_listed_is_taken) {
     EXPECT_EQUAL(take(2), 16);
     EXPECT_EQUAL(take(0), 2);
     EXPECT_EQUAL(take(0), 3);
-    EXPECT_EQUAL(take(0), 8);  // of a group that is listed now
+    EXPECT_EQUAL(take(0), 8);  // from a group that is listed now
     EXPECT_EQUAL(give(2, 0), TAU_OK);
     EXPECT_EQUAL(take(0), 2);  // listed last
     EXPECT_EQUAL(take(0), 9);

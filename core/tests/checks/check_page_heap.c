@@ -13,12 +13,12 @@ enum { NEEDS_NOTHING = 0, IS_EDGE = 1, OPENS = 2, IS_INSIDE = 4 };
 struct walk {
     const struct tau_page_heap *heap;
     unsigned char *needs;  // a page of the heap
-    uint32_t header_page;  // of the first block's header, from the heap's first page on
+    uint32_t header_page;  // page of the first block's header, from the heap's first page on
     unsigned broken;
     bool is_first;
 };
 
-// The page, counted from the heap's first, of the boundary in front of ADDRESS.
+// The page, counted from the heap's first, of the boundary before ADDRESS.
 static uint32_t edge_before(const struct tau_page_heap *heap, uintptr_t address) {
     const uintptr_t start = heap->origin + (uintptr_t)heap->first.number * TAU_PAGE_BYTES;
     return (uint32_t)((address - 8 - start) / TAU_PAGE_BYTES);

@@ -1,5 +1,5 @@
 // See check_region_tree.h. Written from docs/spec/region_tree.md. It computes the places by itself.
-// Of the core it uses only the pointer and the size.
+// It uses only the pointer and the size of the core.
 #include "core/tests/checks/check_region_tree.h"
 
 #include <stdbool.h>

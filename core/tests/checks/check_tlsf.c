@@ -70,13 +70,13 @@ static bool bit_of(const struct tau_tlsf *heap, size_t class) {
     return (heap->bitmap[class / 32] & tau_bits_mask((unsigned)class % 32)) != 0;
 }
 
-// The first payload behind ADDRESS that leaves room for its header.
+// The first payload after ADDRESS that leaves room for its header.
 static const unsigned char *first_behind(const unsigned char *address) {
     address += sizeof(tau_word);
     return address + (-(uintptr_t)address & (TAU_ALIGNMENT - 1));
 }
 
-// Where the pools are: the first one behind the control block, the others behind their descriptors.
+// Where the pools are: the first one after the control block, the others after their descriptors.
 // False if there are too many to be true.
 static bool find_rows(struct check_walk *walk) {
     const struct tlsf_fields *fields = tlsf_fields_of(walk->heap);

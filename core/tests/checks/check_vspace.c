@@ -6,7 +6,7 @@
 
 struct sums {
     uint32_t mapped_pages;
-    uint32_t open_pages;  // of regions that belong to no heap: all of these are committed
+    uint32_t open_pages;  // in regions that belong to no heap: all of these are committed
     bool has_heap;        // which says itself how many pages it commits
 };
 

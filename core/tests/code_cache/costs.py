@@ -52,7 +52,7 @@ class CountedCache(Counted):
 
 
 def costs(isa: str) -> dict[str, object]:
-    """Of each call the longest path; on RISC-V also the most that is seen, of a fault by policy."""
+    """The longest path of each call. On RISC-V also the measured maximum, of a fault by policy."""
     names = {verb: f"tau_code_cache_{verb}" for verb in (*OPERATIONS, "init")}
     image = core_code("code_cache", isa, CORE_FILES["code_cache"], keep=[*names.values()])
     bounds = {verb: bound_instructions(image.elf, names[verb]) for verb in OPERATIONS}

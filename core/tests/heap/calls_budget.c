@@ -13,7 +13,7 @@ static struct tau_budget *heap;
 static struct tau_budget_class plan[CLASSES_MAX];
 static size_t classes_count;
 static size_t shared_bytes;
-static bool had_bucket;  // of the size that is asked for
+static bool had_bucket;  // a bucket of the requested size was free
 
 // The place of SIZE in the plan; CLASSES_MAX: it has none.
 static size_t class_of(size_t size) {

@@ -13,7 +13,7 @@ struct program {
     struct tau_pools *heap;
     struct tau_budget_class bands[BANDS_MAX];
     size_t bands_count;
-    size_t alignment;  // of the heap
+    size_t alignment;  // the heap's alignment
     bool has_overflow;
     size_t live[BANDS_MAX + 1];  // the last: in the overflow heap
     size_t exceeded[BANDS_MAX + 1];

@@ -246,7 +246,7 @@ TEST_CASE(misuse_of_buckets_is_reported) {
 }
 
 // Whatever the buckets hold, free takes only the addresses of used buckets.
-TEST_CASE(every_address_that_is_no_used_bucket_is_reported) {
+TEST_CASE(every_address_that_is_not_a_used_bucket_is_reported) {
     for (unsigned round = 0; TAU_CHECK_LEVEL >= 1 && round < 50; round++) {
         struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
         unsigned char *used[20] = {NULL};

@@ -9,7 +9,7 @@ static const struct tau_budget_class plan[] = {{24, 40}, {100, 8}, {400, 2}};
 
 struct scene {
     struct test_budget heap;
-    struct budget_class *class;  // of 100 bytes: one freed bucket, two used ones, five fresh ones
+    struct budget_class *class;  // 100 bytes: one freed bucket, two used ones, five fresh ones
     tau_word *freed;
     tau_word *shared;  // an object in the shared region
 };

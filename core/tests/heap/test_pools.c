@@ -87,7 +87,7 @@ TEST_CASE(sizes_of_no_band) {
 
 // ---- The guarantee -----------------------------------------------------------------------------
 
-// Fills every band up to its limit, in an order drawn anew, and empties all in another one.
+// Fills every band up to its limit, in a random order, and empties all in another one.
 TEST_CASE(within_the_limits_nothing_fails) {
     struct tau_pools *const heap = opened(plan, PLAN_COUNT, 0, 0);
     for (unsigned round = 0; round < 200; round++) {
@@ -191,7 +191,8 @@ TEST_CASE(a_free_behind_a_refusal_changes_nothing) {
     }
 }
 
-// Each new peak is told once, and the warning of core/port.h comes at 80 % of a limit, rounded up.
+// Each new peak is reported once, and the warning of core/port.h comes at 80 % of a limit, rounded
+// up.
 TEST_CASE(a_band_warns_once_before_its_limit) {
     for (uint32_t limit = 1; limit <= 12; limit++) {
         const struct tau_budget_class bands[] = {{24, limit}, {100, 1}};

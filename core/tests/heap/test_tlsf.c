@@ -57,7 +57,7 @@ TEST_CASE(objects_do_not_overlap) {
     heap_close(&heap);
 }
 
-TEST_CASE(size_zero_is_no_object) {
+TEST_CASE(size_zero_is_not_an_object) {
     struct test_heap heap = heap_open(2048);
     heap_remember(&heap);
     EXPECT(tau_tlsf_malloc(heap.tlsf, 0) == NULL);

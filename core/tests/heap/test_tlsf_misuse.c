@@ -262,10 +262,10 @@ TEST_CASE(interior_pointers_are_reported) {
 // ---- Overwritten headers ----------------------------------------------------------------------
 
 struct damage {
-    unsigned neighbors;  // bit 0: the block before is free, bit 1: the block behind
+    unsigned neighbors;  // bit 0: the block before is free, bit 1: the block after
     int fill;
     size_t bytes;
-    bool is_behind;  // written behind the object's usable bytes, else before its first
+    bool is_behind;  // written after the object's usable bytes, else before its first
 };
 
 // Damages the surroundings of a new object as told, then frees and resizes it.
@@ -286,7 +286,7 @@ static void suffer(const struct damage *damage) {
     bool is_changed = memcmp(heap.memory, heap.copy, heap.size_bytes) != 0;
     enum tau_status reason = expected_answer(heap.tlsf, object);
     if (is_changed && TAU_CHECK_LEVEL >= 2 && damage->is_behind && reason == TAU_OK) {
-        reason = TAU_OVERWRITTEN;  // the canary lies in front of the next header
+        reason = TAU_OVERWRITTEN;  // the canary lies before the next header
     }
     if (reason != TAU_OK) {
         expect_misuse(&heap, object, reason);
@@ -341,7 +341,7 @@ TEST_CASE(random_damage_is_reported) {
     EXPECT(reported_count > 1000);
 }
 
-// Level 2 sees a single changed bit behind the object, wherever it is in the first word.
+// Level 2 sees a single changed bit after the object, wherever it is in the first word.
 TEST_CASE(every_changed_bit_behind_is_reported) {
     for (unsigned bit = 0; TAU_CHECK_LEVEL >= 2 && bit < 8 * WORD; bit++) {
         for (unsigned is_aligned = 0; is_aligned < 2; is_aligned++) {
@@ -409,7 +409,7 @@ TEST_CASE(malloc_refuses_an_overwritten_block) {
 // they led. Any word there instead of either link is found before anything is written, whichever
 // neighbor has it, whether the other is free or not, wherever the block stands in its list. Except
 // a `next` of 0, and a link that leads to an old copy of a link to this block.
-TEST_CASE(free_beside_an_overwritten_list_is_reported) {
+TEST_CASE(free_next_to_an_overwritten_list_is_reported) {
     for (unsigned round = 0; round < 10000; round++) {
         struct test_heap heap = heap_open(4096);
         unsigned char *live = tau_tlsf_malloc(heap.tlsf, 40);
@@ -445,7 +445,7 @@ TEST_CASE(free_beside_an_overwritten_list_is_reported) {
     }
 }
 
-// The block behind has left its list when the one before turns out to be overwritten. It was alone
+// The block after has left its list when the one before turns out to be overwritten. It was alone
 // in its list, and this list in its word of the bitmap: all of that comes back.
 TEST_CASE(the_last_block_of_a_word_is_listed_again) {
     struct test_heap heap = heap_open(1 << 16);

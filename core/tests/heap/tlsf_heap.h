@@ -17,7 +17,7 @@ struct test_heap {
     struct tau_tlsf *tlsf;
 };
 
-// Memory of SIZE_BYTES that starts SKEW_BYTES behind a multiple of 64 KiB and ends where the C
+// Memory of SIZE_BYTES that starts SKEW_BYTES after a multiple of 64 KiB and ends where the C
 // library's own block ends.
 static inline struct test_heap heap_memory(size_t size_bytes, size_t skew_bytes) {
     struct test_heap heap = {.size_bytes = size_bytes};

@@ -97,7 +97,7 @@ class Scenes:
                 yield sizes
 
     def row_scene(self, sizes: tuple[int, int, int], alignment: int = 0) -> Iterator[Operation]:
-        """Objects 0, 1, 2 of SIZES and a wall behind them; then 0 and 2 are freed."""
+        """Objects 0, 1, 2 of SIZES and a wall after them; then 0 and 2 are freed."""
         for number, size in enumerate(sizes):
             if alignment:
                 yield "aligned_alloc", number, self.request(size) - self.word, alignment
@@ -175,7 +175,7 @@ class Scenes:
                 yield "free", 3, 0, 0
 
     def aligned_allocs(self) -> Iterator[Operation]:
-        """After a probe that fails, a block before and one behind are cut off the heap's rest."""
+        """After a probe that fails, a block before and one after are cut off the heap's rest."""
         for low, log2 in itertools.product(self.keys, range(1, 8)):
             alignment = self.unit << log2
             width = max(1 << (low.bit_length() - 1), 1) >> self.level_bits

@@ -25,7 +25,7 @@ _Static_assert(TAU_CHECK_LEVEL >= 1, "level 0 checks nothing, so there is nothin
 enum { HEAP_BYTES = 4096, OBJECTS = 16, SIZE_MAX_BYTES = 300, WORDS_MAX = 1024, NEAR_BYTES = 700 };
 enum { WORD = sizeof(tau_word), WORD_BITS = 8 * WORD, UNIT = TAU_ALIGNMENT };
 enum { STEPS_MAX = 2 * HEAP_BYTES / UNIT, FAILURES_SHOWN = 20 };
-enum { EDGE_FIRST = HEAP_BYTES / 2, EDGE_SECOND = HEAP_BYTES * 3 / 4 };  // of three pools
+enum { EDGE_FIRST = HEAP_BYTES / 2, EDGE_SECOND = HEAP_BYTES * 3 / 4 };  // between three pools
 // 32-bit links lead 2 GiB away, and a size from there 4 GiB.
 #define RESERVED_BYTES (sizeof(void *) > 4 ? (size_t)16 << 30 : (size_t)1 << 30)
 
@@ -41,7 +41,7 @@ static struct tau_budget *budget;  // NULL: a TLSF alone
 static struct tau_tlsf *tlsf;
 static tau_word *words[WORDS_MAX];  // that the heap keeps
 static size_t words_count;
-static unsigned steps_count;  // of one walk
+static unsigned steps_count;  // in one walk
 static size_t calls_count;
 static sigjmp_buf crash;
 
@@ -161,7 +161,7 @@ static void add_word(tau_word *word) {
     }
 }
 
-// The words from FIRST to before END around the boundary in front of PAYLOAD: the last two of the
+// The words from FIRST to before END around the boundary before PAYLOAD: the last two of the
 // block before it, the header, the links.
 static void add_boundary(tau_word *payload, int first, int end) {
     for (int index = first; index < end; index++) {
@@ -181,7 +181,7 @@ static bool add_block(void *context, void *payload, size_t size_bytes, bool is_f
     (void)is_free;
     if (payload == *behind) {
         add_boundary(payload, -3, 2);
-    } else {  // in front of a pool's first block lies what describes the pool
+    } else {  // before a pool's first block lies what describes the pool
         add_sentinel(*behind);
         add_boundary(payload, -1, 2);
     }

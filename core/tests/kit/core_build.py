@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parents[3]
 CORE = ROOT / "core"
 KEPT = ROOT / "build" / "core-tests"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-WARNINGS += ["-Wno-unused-function"]  # of a private header, a walk or a check level uses few
-# Of gcc-12-multilib, with the kernel headers of the machine: words as wide as
+WARNINGS += ["-Wno-unused-function"]  # Each file uses few functions of a private header.
+# Headers of gcc-12-multilib, with the kernel headers of the machine: words as wide as
 # pointers, so sizes and links wrap around as on a 32-bit target.
 NARROW = ("-m32", "-idirafter", f"/usr/include/{platform.machine()}-linux-gnu")
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -149,18 +149,18 @@ def _call(command: list[str], folder: Path) -> None:
 
 # Files of cases, and parts of the names of the builds that are not for them.
 UNSUITED = {
-    "test_budget_checker": "ASSERT",  # asserts would see first what the walk is to see
+    "test_budget_checker": "ASSERT",  # Asserts would see first what the walk is to see.
     "test_tlsf_checker": "ASSERT",
     "test_vspace_checker": "ASSERT",
-    "test_inits": "ASSERT|sanitize",  # pointers wrap around
+    "test_inits": "ASSERT|sanitize",  # Pointers wrap around.
     "test_tlsf_misuse": "level0",
     "test_pools_misuse": "level0",
-    "test_hooks": "PAGE_LOG2",  # written for real pages
-    "test_hierarchy": "__arm__",  # bits of words are written down
-    "test_region_tree": "LOG2_MAX",  # trees of up to 2^20 pages
-    "test_tlb_geometries": "sanitize|O2|O0",  # a million of them
+    "test_hooks": "PAGE_LOG2",  # Written for real pages.
+    "test_hierarchy": "__arm__",  # Bits of words are written down.
+    "test_region_tree": "LOG2_MAX",  # Trees of up to 2^20 pages.
+    "test_tlb_geometries": "sanitize|O2|O0",  # A million of them.
     "test_pagetable": "LOG2_MAX=12",
-    "test_code_cache": "FRAMES_MAX=32",  # flags have more than a word
+    "test_code_cache": "FRAMES_MAX=32",  # Flags have more than a word.
 }
 
 

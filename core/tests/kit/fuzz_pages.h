@@ -7,7 +7,7 @@
 
 enum { IMAGE_BYTES_MAX = 1 << 17 };
 
-// Of every call, for the tests in Python; NULL: there is none.
+// A log of every call, for the tests in Python. NULL: no log.
 static FILE *log_file;
 
 #define LOG(...)                                                                                   \

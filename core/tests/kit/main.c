@@ -1,12 +1,12 @@
 // One program for all tests in C of a configuration:
-//   examples [FILTER]             runs the cases that have FILTER in their name
-//   random MECHANISM SEED CALLS   programs of random calls
+//   examples [FILTER]             Run the cases that have FILTER in their name.
+//   random MECHANISM SEED CALLS   Run programs of random calls.
 //   explore MECHANISM DEPTH STATES [ARGUMENT…]
-//                                 every state that DEPTH calls reach (0: any number), at most
-//                                 STATES
+//                                 Visit every state that DEPTH calls reach (0: any number), at most
+//                                 STATES.
 #include "core/tests/kit/mechanism.h"
 
-#ifndef TAU_FUZZER  // libFuzzer has a main of its own
+#ifndef TAU_FUZZER  // libFuzzer has a main of its own.
 int main(int argc, char **argv) {
     const char *const command = argc > 1 ? argv[1] : "examples";
     if (strcmp(command, "examples") == 0) {

@@ -126,7 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 // ---- Every state -------------------------------------------------------------------------------
 
-static const uint32_t unlimited = UINT32_MAX - 1;  // of depth
+static const uint32_t unlimited = UINT32_MAX - 1;  // a depth without limit
 
 static uint32_t arguments[ARGUMENTS_MAX];
 

@@ -26,7 +26,7 @@ struct mechanism {
     void (*check)(void);  // the full walk, and what can be compared
     void (*parts)(void);  // names all memory that a call may change, by mechanism_part
     void (*close)(void);  // NULL: nothing to give back
-    // Of exploring only. NULL: states differ if a byte differs.
+    // For exploring only. NULL: states differ if a byte differs.
     void (*normalize)(void);  // clears what makes no difference
     uint64_t (*fingerprint)(void);
     struct mechanism *next;
@@ -42,7 +42,7 @@ void mechanism_enter(struct mechanism *entered);
 // One part of the state. Those of a state are always named in the same order.
 void mechanism_part(void *memory, size_t size_bytes);
 
-// The Nth number behind the depth on the command line of explore; 0: not given.
+// The Nth number after the depth on the command line of explore; 0: not given.
 uint32_t mechanism_argument(unsigned number);
 
 uint64_t mechanism_mix(uint64_t hash, uint64_t value);

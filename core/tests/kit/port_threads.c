@@ -38,7 +38,7 @@ static pthread_mutex_t *mutex_of(const void *heap) {
             return &heaps[i].mutex;
         }
     }
-    require(0, "a lock of what is no heap");
+    require(0, "a lock of something that is not a heap");
     return NULL;
 }
 

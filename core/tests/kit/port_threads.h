@@ -12,7 +12,7 @@ struct port_counts {
     unsigned locks;
 };
 
-// Of this thread.
+// This thread's counts.
 extern _Thread_local struct port_counts port_counts;
 
 // Makes HEAP's mutex; before the threads start.

@@ -14,7 +14,7 @@
 enum {
     PAGES_LOG2 = 8,
     PAGES = 1 << PAGES_LOG2,
-    HEAP_PAGES = 160,  // from page 1; the regions lie behind
+    HEAP_PAGES = 160,  // from page 1; the regions lie after
     OBJECTS = 24,
     STEPS_MAX = 400,
     FORGETS_A_CALL_MAX = 2,

@@ -1,8 +1,8 @@
 // Goal: the contract of break_heap.h, with both ways to free: which pages stay, when pages are
-// released, which calls are refused. Method: examples by hand in a window whose pages are closed
-// until they are looked up. Random programs of the conventional heap are in fuzz_page_heap.c. The
-// purging one is replayed in tool/tests/replay/test_paging.py, where every page is compared
-// with the model of the heap on pages.
+// released, which calls are refused. Method: examples by hand. Every page of the window is closed
+// until it is looked up. Random programs of the conventional heap are in fuzz_page_heap.c. The
+// purging one is replayed in tool/tests/replay/test_paging.py, where every page is compared with
+// the model of the heap on pages.
 #include "core/private/pages/frames_inline.h"
 #include "core/tests/checks/check_frames.h"
 #include "core/tests/checks/check_tlsf.h"
@@ -87,7 +87,7 @@ static void allocate_four(unsigned char *objects[4]) {
 
 // ---- One way to free ---------------------------------------------------------------------------
 
-// [P0-34] Pages in front of the break stay for reuse; the end of the heap gives all back at once.
+// [P0-34] Pages before the break stay for reuse; the end of the heap gives all back at once.
 static void only_the_end_gives_pages_back(enum tau_pagetable_walk walk) {
     unsigned char *objects[4];
     is_purging = false;
@@ -105,7 +105,7 @@ static void only_the_end_gives_pages_back(enum tau_pagetable_walk walk) {
     WINDOW_RUN(WINDOW_PROGRAM, EXPECT(again[3 * PAGE] == 2));
     EXPECT_EQUAL(window.faults_count, faults_count);
     EXPECT_EQUAL(give_back(again), TAU_OK);
-    EXPECT_EQUAL(give_back(objects[3]), TAU_OK);  // the free run in front goes with it
+    EXPECT_EQUAL(give_back(objects[3]), TAU_OK);  // the free run before goes with it
     EXPECT_EQUAL(table.mapped_pages, 2 + 5);
     EXPECT_EQUAL(give_back(objects[0]), TAU_OK);
     EXPECT_EQUAL(table.mapped_pages, 2);
@@ -121,13 +121,13 @@ static void every_free_gives_its_pages_back(enum tau_pagetable_walk walk) {
     allocate_four(objects);
     EXPECT_EQUAL(give_back(objects[1]), TAU_OK);  // between used blocks: both edges stay
     EXPECT_EQUAL(table.mapped_pages, 2 + 20 - 4);
-    EXPECT_EQUAL(give_back(objects[2]), TAU_OK);  // the edge in front goes
+    EXPECT_EQUAL(give_back(objects[2]), TAU_OK);  // the edge before goes
     EXPECT_EQUAL(table.mapped_pages, 2 + 20 - 4 - 5);
     unsigned char *const again = allocate(9 * PAGE);
     EXPECT(again == objects[1]);
     WINDOW_RUN(WINDOW_PROGRAM, memset(again, 9, 9 * PAGE));
     EXPECT_EQUAL(table.mapped_pages, 2 + 20);
-    EXPECT_EQUAL(give_back(again), TAU_OK);  // the edge behind goes
+    EXPECT_EQUAL(give_back(again), TAU_OK);  // the edge after goes
     EXPECT_EQUAL(table.mapped_pages, 2 + 20 - 9);
     EXPECT_EQUAL(heap.break_page, FIRST + 21);
     EXPECT_EQUAL(give_back(objects[3]), TAU_OK);  // both edges go, and the break moves
@@ -160,7 +160,7 @@ static void a_shared_page_stays_while_it_has_a_header(void) {
     EXPECT_EQUAL(give_back(small[1]), TAU_OK);
     EXPECT_EQUAL(table.mapped_pages, edges);
     EXPECT_EQUAL(give_back(before), TAU_OK);
-    EXPECT_EQUAL(table.mapped_pages, edges);  // the used block behind has its header there
+    EXPECT_EQUAL(table.mapped_pages, edges);  // the used block after has its header there
     EXPECT_EQUAL(give_back(behind), TAU_OK);
     EXPECT_EQUAL(table.mapped_pages, 2);
     end(FRAMES);

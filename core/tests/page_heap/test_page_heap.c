@@ -1,7 +1,7 @@
 // Goal: the contract of page_heap.h: which pages are mapped when, each reason for a refusal,
-// misuse, and that a refused call changes nothing. Method: examples by hand in a window whose pages
-// are closed until they are looked up; one test runs the allocator one instruction at a time, and
-// closes the window whenever a page has been given back.
+// misuse, and that a refused call changes nothing. Method: examples by hand. Every page of the
+// window is closed until it is looked up. One test runs the allocator one instruction at a time,
+// and closes the window whenever a page has been returned.
 #include "core/private/pages/frames_inline.h"
 #include "core/tests/page_heap/page_heap_world.h"
 
@@ -134,12 +134,12 @@ static void aligned_objects_fit_their_hole(void) {
     }
 }
 
-// An aligned object is served if and only if frames and commitment suffice for the headers in front
-// of it and behind it. A refusal changes nothing. One place of an object for each case, with zero
+// An aligned object is served if and only if frames and commitment suffice for the headers before
+// of it and after it. A refusal changes nothing. One place of an object for each case, with zero
 // to three frames or pages of commitment left.
 //
 // What an aligned object needs, however much memory is free: a frame for each page that gets its
-// first header, in front of the object and behind it.
+// first header, before the object and after it.
 static const struct need {
     bool is_behind_a_page;  // the free block is where allocate_up_to_a_page leaves it
     bool is_in_hole;        // and ends in the next page
@@ -147,8 +147,8 @@ static const struct need {
     uint32_t pages_count;
 } needs[] = {
     {false, false, 8 * PAGE, 2},  // both in pages of their own
-    {false, false, PAGE, 1},      // behind alone: in front it is the free block's own page
-    {true, false, 2 * UNIT, 1},   // in front alone: both are in one page
+    {false, false, PAGE, 1},      // only after: the page before is the free block's own
+    {true, false, 2 * UNIT, 1},   // only before: both are in one page
     {true, true, 2 * UNIT, 0},    // both in the page where the free block ends
 };
 
@@ -394,9 +394,9 @@ static void misuse_is_refused(void) {
     end();
 }
 
-// The block behind has left its list when a link of the one before turns out to be overwritten: it
+// The block after has left its list when a link of the one before turns out to be overwritten: it
 // is listed again.
-static void a_free_beside_an_overwritten_link_changes_nothing(void) {
+static void a_free_next_to_an_overwritten_link_changes_nothing(void) {
     if (TAU_CHECK_LEVEL == 0) {
         return;
     }
@@ -424,9 +424,9 @@ static tau_word misleading_word(void) {
     return (tau_word)((size & ~(size_t)(UNIT - 1)) | test_random_below(4));
 }
 
-// An object full of words that look like headers: a pointer into it is not an object, and the
-// unmapped pages that such words lead to must not be touched. (Where a word leads to another one
-// that fits it, only a canary could tell.)
+// An object full of words that look like headers. A pointer into it is not an object. The unmapped
+// pages that such words lead to must not be touched. Where a word leads to another one that fits
+// it, only a canary could tell.
 static void words_like_headers_lead_nowhere(void) {
     if (TAU_CHECK_LEVEL == 0) {
         return;
@@ -435,7 +435,7 @@ static void words_like_headers_lead_nowhere(void) {
     unsigned char *const object = allocate(3 * PAGE);
     unsigned char *const hole = allocate(20 * PAGE);
     EXPECT(allocate(3 * PAGE) != NULL);
-    EXPECT_EQUAL(give_back(hole), TAU_OK);  // unmapped pages behind
+    EXPECT_EQUAL(give_back(hole), TAU_OK);  // unmapped pages after
     WINDOW_RUN(WINDOW_PROGRAM, memset(object, 0xff, 3 * PAGE));
     const size_t rest = PAGE - (uintptr_t)object % PAGE;
     for (unsigned round = 0; round < 1000; round++) {
@@ -554,7 +554,7 @@ static const struct test tests[] = {
     TEST(one_unit_more_than_there_is),
     TEST(committed_heaps_never_run_dry),
     TEST(misuse_is_refused),
-    TEST(a_free_beside_an_overwritten_link_changes_nothing),
+    TEST(a_free_next_to_an_overwritten_link_changes_nothing),
     TEST(words_like_headers_lead_nowhere),
     TEST(the_heaps_regions_are_the_heaps_own),
 #if defined(__x86_64__)

@@ -29,9 +29,9 @@ SANITIZED = [
     Build(32, 1, 0, "-O1", "gcc", sanitize=True),
     Build(64, 2, 0, "-O1", "gcc", sanitize=True),
 ]
-PLAIN = Build(32, 1, 0, "-O2", "gcc")  # for what runs one instruction at a time
+PLAIN = Build(32, 1, 0, "-O2", "gcc")  # For what runs one instruction at a time.
 EXAMPLES = {"test_break_heap": SANITIZED, "test_page_heap": [*SANITIZED, PLAIN]}
-FUZZERS = {"fuzz_page_heap": 15000, "fuzz_forget": 20000}  # and the calls in `make check`
+FUZZERS = {"fuzz_page_heap": 15000, "fuzz_forget": 20000}  # And the calls in `make check`.
 FEW = "frame behind an aligned object alone asked for"
 HOOK = "    TAU_PORT_FORGET_REGION(space, start);\n"
 STORE = "    space->validity.regions[start].top = top;\n"
@@ -106,7 +106,7 @@ class Replay:
         """No heap yet: a log starts with one."""
         self.pool = Frames(Machine(0))
         self.heap: PageHeap | BreakHeap | None = None
-        self.size_bytes = 0  # of the realloc that is going on
+        self.size_bytes = 0  # The size in the realloc that is going on.
         self.seen: Counter[str] = Counter()
 
     def run(self, line: str) -> None:
@@ -193,7 +193,7 @@ class Replay:
         """A fault."""
         answer = self.heap.map_page(page)
         if page >= 256:
-            answer = status_format.NAMES[status]  # outside the space, which the models do not know
+            answer = status_format.NAMES[status]  # Outside the space, which the models do not know.
         assert answer == status_format.NAMES[status]
         self.seen[f"fault {answer}"] += 1
 

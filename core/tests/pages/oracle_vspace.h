@@ -27,7 +27,7 @@ struct oracle_pool {
 };
 
 struct oracle_page {
-    uint32_t start;  // of its region; 0: in none
+    uint32_t start;  // start of its region; 0: in none
     uint32_t frame;  // if is_mapped
     bool is_mapped;
 };
@@ -39,7 +39,7 @@ struct oracle_space {
     uint32_t commit_max_pages;
     uint32_t mapped_pages;
     struct oracle_page pages[ORACLE_PAGES_MAX];
-    uint32_t rights[ORACLE_PAGES_MAX];   // of the region that starts there
+    uint32_t rights[ORACLE_PAGES_MAX];   // rights of the region that starts there
     uint32_t history[ORACLE_PAGES_MAX];  // the mapped pages, in the order of their faults
 };
 

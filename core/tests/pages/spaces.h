@@ -24,7 +24,7 @@ struct place {
     struct oracle_pool oracle_pool;
     bool is_reserved;
     bool is_made;
-    uint32_t name;  // of the space, never used again
+    uint32_t name;  // the space's name, never used again
     size_t tables_bytes;
     uint32_t tables[TABLE_WORDS_MAX];
 };

@@ -32,7 +32,7 @@ static void expect_list(const struct tau_frames *pool, const struct tau_frame_li
         EXPECT(memcmp(&before, &(world)->pool, sizeof before) == 0);                               \
     } while (0)
 
-TEST_CASE(init_refuses_what_is_no_table) {
+TEST_CASE(init_refuses_memory_that_is_not_a_table) {
     uint32_t links[1] = {7};
     struct tau_frames pool;
     memset(&pool, 0x5a, sizeof pool);

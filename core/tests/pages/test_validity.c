@@ -67,7 +67,7 @@ TEST_CASE(fig_1) {
     close_hostile(&world, &made);
 }
 
-// [P0-25] Case 1: c[b] > b. Never a start of b's region; the table behind it is not even asked.
+// [P0-25] Case 1: c[b] > b. Never a start of b's region; the table is not even asked.
 TEST_CASE(lemma_1_case_1) {
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct world world;
@@ -203,7 +203,7 @@ TEST_CASE(init_writes_sp_alone) {
     EXPECT(!tau_validity_lookup(&validity, page_at(UINT32_MAX), &entry));
 }
 
-TEST_CASE(init_refuses_what_is_no_memory) {
+TEST_CASE(init_refuses_what_is_not_memory) {
     uint32_t memory[10] = {0};
     struct tau_validity validity;
     EXPECT_EQUAL(tau_validity_init(&validity, NULL, sizeof memory, 2), TAU_BAD_ARGUMENT);

@@ -112,7 +112,7 @@ static inline struct tau_page page_at(uint32_t number) {
     return (struct tau_page){number};
 }
 
-// The frame behind PAGE, UINT32_MAX if it is not mapped.
+// The frame of PAGE, UINT32_MAX if it is not mapped.
 static inline uint32_t frame_behind(const struct tau_vspace *space, uint32_t page) {
     struct tau_frame frame = {UINT32_MAX};
     (void)tau_vspace_translate(space, page_at(page), 0, &frame);

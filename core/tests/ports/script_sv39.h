@@ -9,7 +9,7 @@
 #define SCRIPT_MAGIC 0x39337653u
 #define SCRIPT_SPACES_MAX 8u
 #define SCRIPT_FRAMES_MAX 32768u
-#define SCRIPT_CODE_PAGE 16u   // of every space: the program whose loads and stores are real
+#define SCRIPT_CODE_PAGE 16u   // in every space: the program whose loads and stores are real
 #define SCRIPT_STORE_BYTES 8u  // where in that page storing starts; loading starts at 0
 
 struct script {
@@ -41,9 +41,9 @@ struct script_operation {
     uint8_t space;
     uint8_t rights;    // TAU_RIGHTS, moved to bit 0; with SCRIPT_FAULTS
     uint8_t expected;  // an enum tau_status
-    uint32_t page;     // of an access: the address's bits 12 … 43, extended by its sign
-    uint32_t pages;    // of an access: the offset in bytes
-    uint32_t extra;    // of SCRIPT_COUNTS: free table pages
+    uint32_t page;     // for an access: the address's bits 12 … 43, extended by its sign
+    uint32_t pages;    // for an access: the offset in bytes
+    uint32_t extra;    // for SCRIPT_COUNTS: free table pages
     uint64_t value;
 };
 

@@ -1,8 +1,8 @@
 """The scripts notice every small wrong change of the Sv39 port in core/tests/mutants.
 
-QEMU cannot tell two more: a flush of one address where the whole space is meant (its sfence.vma
-flushes everything) and a missing flush after an entry became valid (it keeps no invalid ones).
-model/shootdown.py knows both kinds of entries.
+QEMU cannot show two more mutants: a flush of one address instead of the whole space, because its
+sfence.vma flushes everything, and a missing flush after an entry became valid, because it does not
+cache invalid entries. The model in model/shootdown.py has both kinds of entries.
 """
 
 from __future__ import annotations

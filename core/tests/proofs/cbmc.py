@@ -5,10 +5,9 @@
     verdict.holds, verdict.failed, verdict.goals
 
 Debian 12 has no CBMC and its C library is too old for trixie's, so the packages are unpacked next
-to each other and run by their own loader. apt does the fetching, with lists and caches of its own
-under build/cbmc and the mirror, keys and proxy that this machine's apt is configured with; the
-packages' signatures are checked as always. `python core/tests/proofs/cbmc.py` only fetches and says
-where.
+to each other and run by their own loader. They are fetched by apt, with its own lists and caches
+under build/cbmc, and with this machine's mirror, keys and proxy. It checks the packages' signatures
+as always. The command `python core/tests/proofs/cbmc.py` only fetches, and prints where.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 // Pages, frames, flags, ages, recent loads, counts and policy are arbitrary, within the sizes
 // below; only the invariants of docs/spec/code_cache.md are assumed. Each proof runs one call with
 // any arguments and shows that they hold again. A fault is also shown to do what the port relies
-// on: the page is in the frame that is answered, the page that it told of is absent, no other page
-// moved, and no recent frame was taken [COLD-1]. prove_init shows that the invariants hold at the
+// on: the page is in the answered frame, the reported page is absent, no other page moved, and no
+// recent frame was taken [COLD-1]. The proof prove_init shows that the invariants hold at the
 // start. So they hold after any history.
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 // Proofs of pools for bands of sizes, for CBMC: the shipped functions, on a heap in any state.
 //
 // tau_pools_init made the heap: its memory is in PROOF_IMAGE, with links relative to the handle.
-// any_state chooses any state that the invariants of docs/spec/pools.md allow: any blocks in use,
-// any order of the free ones, any bytes in those that are in use. Each proof runs one call with any
-// arguments and shows that
+// Then any_state chooses any state that the invariants of docs/spec/pools.md allow: any blocks in
+// use, any order of the free ones, any bytes in those that are in use. Each proof runs one call
+// with any arguments and shows that
 //
 // - a request is served if and only if a band has its size and holds less than its limit [POOLS-1],
 // - an object is a block of its band that was free, aligned, and in no other object,
@@ -40,7 +40,7 @@ static size_t moved_bytes;
 #include "core/pools.c"
 #include "core/tests/proofs/any.h"
 
-// There is no heap behind the pools.
+// No heap is behind the pools.
 #define NEVER_CALLED __CPROVER_assert(0, "no heap is behind the pools")
 
 void *tau_tlsf_aligned_alloc(struct tau_tlsf *tlsf, size_t alignment, size_t size_bytes) {
@@ -113,7 +113,7 @@ static void find_classes(void) {
     }
 }
 
-// Any order of the blocks that are not in use, the one freed last in front.
+// Any order of the blocks that are not in use, the one freed last first.
 static void any_list(uint32_t band) {
     struct budget_class *const class = state[band].class;
     bool is_listed[BLOCKS_MAX] = {false};

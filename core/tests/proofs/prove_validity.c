@@ -55,7 +55,7 @@ static bool holds_at(uint32_t i) {
     if ((!is_start(i) || is_free(i)) && sp >= i) {
         return false;
     }
-    // Any other's ends at least just in front of the region, and inside it.
+    // Any other's ends at least just before the region, and inside it.
     if (is_start(i) && !is_free(i) && (sp < i - 1 || sp >= PAGES || find(sp) > i)) {
         return false;
     }

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 SECONDS_MAX = 1800
 PROOF = "tests/proofs/prove_pools.c"
 PROOFS = ("init", "malloc", "free", "realloc")
-# (Largest size, limit). The pool of 16 bytes has a gap in front. Most mutants are refuted on the
+# (Largest size, limit). The pool of 16 bytes has a gap before it. Most mutants are refuted on the
 # smaller heap.
 BANDS = ((8, 2), (16, 1), (24, 1))
 FEW_BANDS = ((8, 2), (24, 1))
@@ -39,7 +39,7 @@ REPLACED = {
 UNCHANGED = '#include "core/pools.h"'
 TABLE, BUCKET = "private/heap/budget_table.h", "private/heap/budget_bucket.h"
 SIZES, LAYOUT = "private/heap/pools_table.h", "private/heap/budget_layout.h"
-# In core/FILE, OLD becomes NEW, and a proof fails: (what is wrong, file, old, new, proof).
+# In core/FILE, OLD becomes NEW, and a proof fails: (defect, file, old, new, proof).
 MUTANTS = [
     ("blocks overlap", LAYOUT, "bucket * pair->count;\n        if (end >",
      "bucket * (pair->count - 1);\n        if (end >", "init"),
@@ -101,10 +101,10 @@ def prove(
     change: tuple[str, str, str] = ("pools.c", *2 * (UNCHANGED,)),
     arguments: tuple[str, ...] = (),
 ) -> Verdict:
-    """One proof of the core with a CHANGE: a file, what is in it, what is there instead."""
+    """One proof of the core with a CHANGE: a file, its old text, its new text."""
     core = changed_core(folder, *change)
     made = image(core, folder, bands)
-    # CBMC takes the length of an array at its word, and this one goes on behind its structure.
+    # CBMC takes the length of an array at its word, and this one goes on after its structure.
     table = core / TABLE
     assert table.read_text().count("uint8_t owner[1];") == 1
     length = "owner[4 * PROOF_WORDS - PROOF_HANDLE]"

@@ -222,7 +222,7 @@ def test_no_lemma_mutant_is_proved(cbmc: Cbmc, mutant: tuple[str, ...], tmp_path
     print(verdict.failed)
 
 
-def test_no_verdict_is_no_success(cbmc: Cbmc, tmp_path: Path) -> None:
+def test_no_verdict_is_not_a_success(cbmc: Cbmc, tmp_path: Path) -> None:
     """A source that is not C, or a missing function, proves nothing."""
     source = tmp_path / "broken.c"
     source.write_text("void prove_x(void) { nothing }\n")

@@ -20,7 +20,7 @@ PROOF, FILE = "tests/proofs/prove_tlb_color.c", "tlb_color.c"
 
 @dataclass(frozen=True)
 class Proof:
-    """Its sizes, and whether tau_tlb_color_check and the index are replaced by what was proved."""
+    """Its sizes, and whether proved contracts replace tau_tlb_color_check and the index."""
 
     unwind: int
     is_modular: bool = False

@@ -6,7 +6,7 @@
 
 #define TEST_DEVICE 0x100000u
 #define SERIAL 0x10000000u
-#define FLASH_PAGES 0x20001000u  // behind the jump to the firmware
+#define FLASH_PAGES 0x20001000u  // after the jump to the firmware
 #define SETTINGS 0x81000000u
 #define DEMAND 0x60000000u  // one page that is mapped on demand
 #define TEST_PASSED 0x5555u

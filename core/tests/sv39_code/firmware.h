@@ -22,11 +22,11 @@ struct settings {
     uint64_t frames_least;
     uint64_t seed;
     uint64_t rounds;
-    uint64_t age_rounds;     // a period of the policy is so many rounds
-    uint64_t uses_at_fault;  // of how many frames a fault reads the accessed bits
-    uint64_t tick_time;      // between two interrupts, in units of 100 instructions; 0: none
-    uint64_t patched_page;   // number of a page whose last word is changed at boot; or PAGES_MAX
-    uint64_t ticks_max;      // interrupts in one round that are too many: no progress
+    uint64_t age_rounds;     // Rounds per period of the policy.
+    uint64_t uses_at_fault;  // Frames whose accessed bits a fault reads.
+    uint64_t tick_time;      // Between two interrupts, in units of 100 instructions. 0: none.
+    uint64_t patched_page;   // The page whose last word is changed at boot, or PAGES_MAX.
+    uint64_t ticks_max;      // So many interrupts in one round mean that nothing progresses.
 };
 
 struct ticks {

@@ -24,10 +24,10 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werr
 MAGIC = 0x3130444C4F435441
 SETTINGS_ADDRESS = 0x81000000
 PAGE_BYTES = 4096
-FLASH_BYTES = 32 << 20  # what QEMU wants, to the byte
+FLASH_BYTES = 32 << 20  # What QEMU wants, to the byte.
 # With a chip in unit 0, QEMU starts at the chip: li t0, 1; slli t0, t0, 31; jr t0.
 FLASH_START = bytes.fromhex("8542fe028282")
-INTERRUPT_PAGES = 2  # cold pages of the interrupt's handler
+INTERRUPT_PAGES = 2  # Cold pages of the interrupt's handler.
 PATCH_NONE = 64
 USES_NONE, USES_ALL, USES_SOME = range(3)
 LEAST = frames_least(1, 0)
@@ -104,7 +104,7 @@ def build(made: Path, root: Path = ROOT, flags: tuple[str, ...] = ()) -> Firmwar
 
 
 def write_flash(path: Path, pages: bytes) -> Path:
-    """A chip with the jump to the firmware, and PAGES behind its first page; the rest is erased."""
+    """A chip with the jump to the firmware, and PAGES after its first page; the rest is erased."""
     start = FLASH_START.ljust(PAGE_BYTES, b"\xff")
     path.write_bytes((start + pages).ljust(FLASH_BYTES, b"\xff"))
     return path

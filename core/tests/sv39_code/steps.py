@@ -27,7 +27,7 @@ READ, WRITE, EXECUTE = 1 << 27, 1 << 28, 1 << 29
 CODE, STACK, RETURN, DATA, MEMORY_BYTES = 0x10000, 0x80000, 0x90000, 0x100000, 4 << 20
 FIRST = 0x401FD000  # three pages before a level-0 table ends
 ENTRY_CODE, ACCESSED = 0x6B, 0x40
-USED_OFFSET = 76  # of the used flags in struct tau_code_cache; the ages follow
+USED_OFFSET = 76  # the used flags in struct tau_code_cache; the ages follow
 SFENCE, SFENCE_MASK, FENCE_I = 0x12000073, 0xFE007FFF, 0x0000100F
 A0 = riscv_const.UC_RISCV_REG_A0
 PERIODS = 4  # a period of the test is so many faults
@@ -264,7 +264,7 @@ class Hart:
         word = self.words[address]
         if word == FENCE_I:
             self.fetched.clear()
-        elif word & SFENCE_MASK == SFENCE and word >> 20 & 31 == 0:  # of all address spaces
+        elif word & SFENCE_MASK == SFENCE and word >> 20 & 31 == 0:  # for all address spaces
             register = word >> 15 & 31
             flushed = uc.reg_read(riscv_const.UC_RISCV_REG_X0 + register) if register else None
             for page in range(self.pages):

@@ -2,8 +2,8 @@
 counts as the model says [P3-3, P3-6, P3-7].
 
 Method: the plugin touches.c records which pages each instruction of the firmware needs while all of
-it is in memory. model/code_cache.py replays that for each policy and number of frames, and the
-firmware's own counts must be the same. TAU_TEST_SEED repeats a run.
+it is in memory. The model, model/code_cache.py, replays that for each policy and number of frames.
+The firmware's own counts must be the same. TAU_TEST_SEED repeats a run.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 //     -plugin libtouches.so,first=A,pages=N,marks=A,period=A,start=A,out=PATH
 //
 // Nothing is written before the instruction at START is executed.
-// One line per event: "t" and the pages in the order of need, if they differ from the line before;
-// "f" and the page of a fault, when its handler reads a byte at MARKS; "p" at the end of a period,
-// which is a call at PERIOD.
+// One line per event:
+// - "t" and the pages in the order of need, if they differ from the line before
+// - "f" and the page of a fault, when its handler reads a byte at MARKS
+// - "p" at the end of a period, which is a call at PERIOD
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,8 @@ static struct {
     uint64_t start;
     bool is_started;
     FILE *file;
-    struct needed now;      // of the instruction that is executed
-    struct needed written;  // of the last line
+    struct needed now;      // for the instruction that is executed
+    struct needed written;  // in the last line
 } touches;
 
 static bool is_cold(uint64_t address) {

@@ -33,7 +33,7 @@ def every_way(counted: Counted) -> None:
 
 
 def costs(isa: str) -> dict[str, dict[str, int]]:
-    """Of each operation the longest path, and what the worst of many states costs."""
+    """The longest path of each operation, and its cost in the worst of many states."""
     keep = [f"tau_region_tree_{verb}" for verb in (*OPERATIONS, "init")]
     image = core_code("region_tree", isa, ["core/region_tree.c"], keep=keep)
     with Machine(image) as machine:

@@ -43,7 +43,7 @@ class PageTableReplay(Replay):
 
 
 class RegionTreeReplay(Replay):
-    """Calls of calls_region_tree.c: each page's region and the one behind it."""
+    """Calls of calls_region_tree.c: each page's region and the one after it."""
 
     def line_I(self, pages_log2: int, bytes_count: int) -> None:
         """A tree is made."""

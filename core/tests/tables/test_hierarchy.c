@@ -245,7 +245,7 @@ TEST_CASE(records_follow_regions) {
     EXPECT_EQUAL(used_records(), 1);
 }
 
-// A region that starts last in its chunk keeps what lies behind when one before it goes.
+// A region that starts last in its chunk keeps what lies after when one before it goes.
 TEST_CASE(regions_that_share_a_chunk) {
     uint32_t frame;
     open_scene(RECORDS_MAX, 0, 0x11);
@@ -503,7 +503,7 @@ TEST_CASE(checker) {
     expect_broken(4);
     record_at(5)->mapped = 0;  // a record for nothing
     expect_broken(4);
-    record_at(2)->header[32] &= ~VALIDITY_STATE;  // free, behind another free one
+    record_at(2)->header[32] &= ~VALIDITY_STATE;  // free, after another free one
     expect_broken(5);
     record_at(2)->header[32] |= VALIDITY_STATE;  // a heap's
     expect_broken(5);

@@ -97,17 +97,17 @@ static void try_every_set(unsigned pages_log2, uint32_t first, uint32_t stride) 
 
 TEST_CASE(every_set_of_16_pages) {
     const uint32_t pages = UINT32_C(1) << LOG2_MAX;
-    try_every_set(LOG2_MAX, 0, 1);                           // the first pages
-    try_every_set(LOG2_MAX, pages - SET_PAGES, 1);           // the last pages
-    try_every_set(LOG2_MAX, 32 - 8, 1);                      // over a border of level 0
-    try_every_set(LOG2_MAX, 1024 - 8, 1);                    // of levels 0 and 1
-    try_every_set(LOG2_MAX, 32768 - 8, 1);                   // of levels 0, 1 and 2
-    try_every_set(LOG2_MAX, pages / 2 - 8, 1);               // in the middle of the top word
-    try_every_set(LOG2_MAX, 0, 32);                          // one page per word of level 0
-    try_every_set(LOG2_MAX, 1023, 1024);                     // of level 1, the last page of each
-    try_every_set(LOG2_MAX, 32768, 32768);                   // of level 2
-    try_every_set(LOG2_MAX, 16, 31);                         // two pages in some words
-    try_every_set(LOG2_MAX, pages - 1 - 15 * 32769, 32769);  // another bit at every level
+    try_every_set(LOG2_MAX, 0, 1);                           // The first pages.
+    try_every_set(LOG2_MAX, pages - SET_PAGES, 1);           // The last pages.
+    try_every_set(LOG2_MAX, 32 - 8, 1);                      // Over a border of level 0,
+    try_every_set(LOG2_MAX, 1024 - 8, 1);                    // of levels 0 and 1,
+    try_every_set(LOG2_MAX, 32768 - 8, 1);                   // of levels 0, 1 and 2.
+    try_every_set(LOG2_MAX, pages / 2 - 8, 1);               // In the middle of the top word.
+    try_every_set(LOG2_MAX, 0, 32);                          // One page per word of level 0,
+    try_every_set(LOG2_MAX, 1023, 1024);                     // of level 1 (the last page of each),
+    try_every_set(LOG2_MAX, 32768, 32768);                   // of level 2.
+    try_every_set(LOG2_MAX, 16, 31);                         // Two pages in some words.
+    try_every_set(LOG2_MAX, pages - 1 - 15 * 32769, 32769);  // Another bit at every level.
 }
 
 TEST_CASE(every_set_of_small_trees) {

@@ -28,19 +28,19 @@ STATED = {
     "unmap_region": (455, 382, 129),
     "translate": (52, 51, 13),
 }
-FLAT_MAX = 1.05  # largest cost at any size by the largest at any other
+FLAT_MAX = 1.05  # Largest cost at any size by the largest at any other.
 
 # Instructions of RV32IMC and memory accesses of one more page in the walks, as
 # docs/spec/conventional.md states them.
 UNMAPPED_PAGE = (4, 1)
 MAPPED_PAGE = (11, 3)
-UNMAPPED_WORD = (4, 1)  # 32 pages, by their bits
+UNMAPPED_WORD = (4, 1)  # 32 pages, by their bits.
 ARGUMENTS = (
     riscv_const.UC_RISCV_REG_A0,
     riscv_const.UC_RISCV_REG_A1,
     riscv_const.UC_RISCV_REG_A2,
 )
-BIT_PAGE_MAX = (22, 4)  # a mapped page, found by its bit
+BIT_PAGE_MAX = (22, 4)  # A mapped page, found by its bit.
 
 
 def test_hierarchy_bounds_are_as_stated() -> None:

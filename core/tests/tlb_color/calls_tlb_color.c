@@ -143,7 +143,7 @@ static enum tau_status misuse(void) {
     }
     if (other != own && objects[other][0].bytes != NULL) {
         pointer = (uintptr_t)objects[other][0].bytes;
-    } else if (choose(2) == 0) {  // the first byte of a page, or one that a header lies in front of
+    } else if (choose(2) == 0) {  // the first byte of a page, or one that a header lies before
         pointer = window->start + choose(world_pages(own)) * PAGE_BYTES + choose(2) * TAU_ALIGNMENT;
     }
     const uintptr_t header = pointer - sizeof(tau_word);

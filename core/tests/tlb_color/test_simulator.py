@@ -24,7 +24,7 @@ from tautochrone.tlb.geometry import known_names
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 PAGE = 4096
 PAGES, HOSTILE_PAGES = 24, 1600  # of a task and of the hostile one, if its window has as many
-ACCESSES = 25  # of a task until the next runs
+ACCESSES = 25  # by a task until the next one runs
 PRINCIPALS = (8, 16)
 
 

@@ -236,7 +236,7 @@ TEST_CASE(of_equal_runs_the_lowest_has_the_control_block) {
 }
 
 TEST_CASE(of_equal_runs_the_highest_is_used_first) {
-    struct tau_tlb_color *const heap = start(FULL);  // a run of three pages behind one of four
+    struct tau_tlb_color *const heap = start(FULL);  // a run of three pages after one of four
     const uintptr_t highest = world_start + 32 * PAGE_BYTES;
     const uintptr_t first = (uintptr_t)tau_tlb_color_malloc(heap, 3 * PAGE_BYTES);
     EXPECT(first - highest < 4 * PAGE_BYTES);

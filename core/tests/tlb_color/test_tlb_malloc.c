@@ -91,7 +91,7 @@ TEST_CASE(wrong_shapes_are_refused) {
     EXPECT(memcmp(&before, &heap, sizeof heap) == 0);
 }
 
-// Larger colors than a TLSF can hold, and pools behind the end of the address space. Only the shape
+// Larger colors than a TLSF can hold, and pools after the end of the address space. Only the shape
 // decides: no byte is touched.
 TEST_CASE(pools_that_are_too_large_are_refused) {
     const struct tau_tlb_malloc_shape wrong[] = {{128, 1, 64, 31},

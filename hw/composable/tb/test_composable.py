@@ -1,10 +1,10 @@
 """hw/composable against model/composable.py, every output of every cycle, under cocotb.
 
 Method: random lookups on both ports, with idle cycles and lookups that go away, while software
-loads one table after another: pages of every size, entries that overlap, doubtful ones. Then by
-hand: the cycles of hit, miss and load at every place and with any number of entries, every order,
-all rights, every bit of an entry that is wrong, and what the past of another application leaves
-behind (nothing).
+loads one table after another: pages of every size, entries that overlap, doubtful ones. Examples by
+hand have the cycles of hit, miss and load at every place and with any number of entries, every
+order, all rights, and every wrong bit of an entry. They also show that the past of another
+application leaves nothing behind.
 """
 
 import os
@@ -161,7 +161,7 @@ async def played(dut, steps: list[Inputs], memory: Sequence[int], latency: int =
 
 
 def answers(steps: list[Inputs], seen: list[Outputs]) -> list[tuple[int, int, int | None]]:
-    """Of each lookup of the data port its cycles, cause and frame."""
+    """Cycles, cause and frame of each lookup of the data port."""
     found = []
     for cycle, inputs in enumerate(steps):
         if inputs.lookups[DATA] is None:

@@ -54,7 +54,7 @@ QUICK = 1
 
 
 def table_induction(mutant: Mutant | None = None):
-    """What is said of the table."""
+    """Claims about the table."""
     return prove(TABLE_TOP, "", TABLE_SOURCES, {}, CYCLES, "-i", mutant=mutant)
 
 

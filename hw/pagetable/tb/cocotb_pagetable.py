@@ -62,7 +62,7 @@ async def only_memory_2_is_read(dut: Any) -> None:
     socket = Socket(dut, memories)
     await socket.reset()
     for table in (socket.tables[number] for number in (0, 1, 3, 4)):
-        table.memory = []  # a request to it fails
+        table.memory = []  # A request to it fails.
     expect = pagetable_expects(memories, FRAME_BITS)
     await random_lookups(socket, expect, 50, 0.1, EVERY_PAGE)
 

@@ -1,7 +1,7 @@
 """cocotb tests of tau_rtmmu_tlb; test_rtmmu.py runs them.
 
 A store before a cycle is seen by the reads of that cycle, so the write to the unit's register that
-follows it may be in that cycle already: on the tile's bus it follows one cycle behind the store.
+follows it may be in that cycle already: on the tile's bus it follows one cycle after the store.
 
 The traffic runs while software maps and unmaps. The valid answers are kept per page: its current
 mapping, and the old one until a write to the unit's register forgets its region.

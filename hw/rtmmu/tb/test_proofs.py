@@ -142,6 +142,6 @@ def test_tlb_forgets(instance: Instance) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", TLB_MUTANTS, ids=lambda mutant: mutant.name)
 def test_tlb_mutants_fail(mutant: Mutant) -> None:
-    """A miss can be on its way behind the write only if the page table is the slow one."""
+    """A miss can be on its way after the write only if the page table is the slow one."""
     instance = TLB_INSTANCES[mutant.name == "old miss kept"]
     fails(instance.prove(mutant=mutant))

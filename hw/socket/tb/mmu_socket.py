@@ -42,7 +42,7 @@ class Asked:
     lookup: Lookup
     cycle: int
     allowed: set[Result]
-    from_cycle: int  # of the offer
+    from_cycle: int  # The cycle of the offer.
 
 
 @dataclass
@@ -112,10 +112,10 @@ class Socket:
         self.now = 0
         self.offers: dict[str, Asked | None] = dict.fromkeys(PORTS)
         self.asked: dict[str, deque[Asked]] = {port: deque() for port in PORTS}
-        self.register_write: tuple[int, int] | None = None  # word and value, in the next cycle
+        self.register_write: tuple[int, int] | None = None  # Word and value, in the next cycle.
         # The right result for a lookup that was offered without one, asked when it is taken.
         self.expects: Callable[[Lookup], set[Result]] | None = None
-        self.events = [0, 0]  # results of the ports that were hits, misses
+        self.events = [0, 0]  # Results of the ports that were hits, misses.
         self._driven: dict[str, int] = {}
 
     def _drive(self, name: str, value: int) -> None:

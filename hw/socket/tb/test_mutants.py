@@ -23,7 +23,7 @@ from testing.tile import HW, ROOT
 
 COPIED = ("hw", "model", "core", "peers", "targets", "facts", "testing", "pyproject.toml")
 SECONDS_MAX = 300
-OPERATORS_SAMPLE = 8  # of each group; not all changes can be built
+OPERATORS_SAMPLE = 8  # per group; not all changes can be built
 KILLED = 1  # pytest's exit code
 NOT_BUILT = ("%Error: Exiting due to", "cannot be built", "make: ***", "ImportError")
 

@@ -15,7 +15,7 @@ from testing.tile import HW
 TLB, MODULE = "rtmmu/unit.toml", "rtmmu/rtl/tau_rtmmu_tlb.sv"
 # File, old text, new text, message without both files.
 CONTRADICTIONS = {
-    "no such module": (TLB, '"tau_rtmmu_tlb"', '"tau_rtmmu_cache"', "tau_rtmmu_cache: there is no"),
+    "no such module": (TLB, '"tau_rtmmu_tlb"', '"tau_rtmmu_cache"', "tau_rtmmu_cache:"),
     "another module": (MODULE, "module tau_rtmmu_tlb", "module tau_tlb", "is not the module of"),
     "a shape without parameter": (TLB, "Entries=3", "Entrys=3", "shape `Entrys=3` has a parameter"),
     "a parameter is gone": (MODULE, "unsigned Entries =", "unsigned Places =", "parameter Entries"),
@@ -31,7 +31,7 @@ MISTAKES = {
     "a number too large": ("number = 5", "number = 256", "256 is not from 0 to 255"),
     "a number that is taken": ("number = 5", "number = 4", "has its name or its number, 4"),
     "a granule of no unit": ("number = 5", "number = 5\ngranule_bytes = 2048", "(1024, 4096)"),
-    "an unknown key": ("number = 5", "number = 5\ncolor = 1", "no key `color`"),
+    "an unknown key": ("number = 5", "number = 5\ncolor = 1", "unknown key `color`"),
     "no table": ("[rtmmu]", "unit = 1\n[rtmmu]", "[unit] is not a table"),
 }
 
@@ -84,14 +84,14 @@ def test_a_unit_is_its_folder_without_other_units() -> None:
 
 def test_a_build_refuses_what_no_folder_describes() -> None:
     """And says which units there are."""
-    with pytest.raises(TauError, match="unit `mmu`: there are bare, pagetable, rtmmu"):
+    with pytest.raises(TauError, match="unknown unit `mmu`: use one of bare, pagetable, rtmmu"):
         Options(unit="mmu").check()
 
 
 def test_a_build_refuses_a_wrong_description(
     hardware: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With what it says, and a next step."""
+    """With its text, and a next step."""
     (hardware / TLB).write_text("[rtmmu]\nnumber = 2\n")
     monkeypatch.setattr(descriptions, "root", lambda: hardware.parent)
     with pytest.raises(TauError, match="`module` is missing") as caught:

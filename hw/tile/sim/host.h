@@ -47,7 +47,7 @@ class Tile {
     void fault_repeated(std::uint32_t address, std::uint32_t cause, std::uint32_t cycles,
                         std::uint64_t cycle);
 
-    // Of a composable system (docs/spec/kernel.md): one application's console, and records. The
+    // For a composable system (docs/spec/kernel.md): one application's console, and records. The
     // first `owner` turns records of traps on.
     void application_console(std::uint32_t application, std::uint32_t letter);
     void mark(const Result &record);

@@ -60,7 +60,8 @@ std::uint64_t number(const char *text, const std::string &option, std::uint64_t 
     const std::uint64_t value = std::strtoull(text, &end, 0);
     if (!std::isdigit(static_cast<unsigned char>(*text)) || *end != '\0' || errno != 0 ||
         value > max) {
-        throw ImageError(option + ": `" + text + "` is no number from 0 to " + std::to_string(max));
+        throw ImageError(option + ": `" + text + "` is not a number from 0 to " +
+                         std::to_string(max));
     }
     return value;
 }

@@ -1,8 +1,8 @@
 """What a tile and its simulator do with bad input: programs, images, options, files, tables.
 
-Everything ends soon, with an exit code that says what kind of end it was and a message that names
-what was wrong. The probe's simulator is the one of test_tile.py; the RTMMU and the page table
-use the simulators of the replays.
+Everything ends soon, with an exit code for the kind of end and a message that names the cause. The
+probe's simulator is the one of test_tile.py; the RTMMU and the page table use the simulators of the
+replays.
 """
 
 import os
@@ -125,7 +125,7 @@ def test_handlers_that_fault(tmp_path: Path) -> None:
         assert "address 0x80005000" in done.messages
 
 
-def test_plain_bytes_that_are_no_program(tmp_path: Path) -> None:
+def test_plain_bytes_that_are_not_a_program(tmp_path: Path) -> None:
     """Zeros, ones, random bytes, code for elsewhere: no core spins beyond the limit."""
     for number, contents in enumerate((bytes(4096), b"\xff" * 4096, os.urandom(4096))):
         image = tmp_path / f"{number}.bin"
@@ -157,10 +157,10 @@ def test_images_for_something_else(tmp_path: Path, hello: Path) -> None:
         (16, "<H", 1, "not linked to fixed addresses"),  # an object file
         (16, "<H", 3, "not linked to fixed addresses"),  # a shared library
         (24, "<I", 0, "begins at 0x00000000"),
-        (28, "<I", 0xFFFFFFF0, "cut short"),  # program headers behind the end
+        (28, "<I", 0xFFFFFFF0, "cut short"),  # program headers after the end
         (44, "<H", 0, "nothing at the reset address"),  # no segment
         (44, "<H", 0xFFFF, "cut short"),
-        (first + 4, "<I", 0xFFFFFF00, "cut short"),  # the segment's bytes behind the end
+        (first + 4, "<I", 0xFFFFFF00, "cut short"),  # the segment's bytes after the end
         (first + 16, "<I", 0xFFFFFFFF, "cut short"),
         (first + 20, "<I", text_bytes - 4, "cut short"),  # less memory than bytes
         (first + 20, "<I", 0x80001, "the instruction bank ends at 0x00180000"),
@@ -203,7 +203,7 @@ def test_segments_that_meet_within_a_word(tmp_path: Path) -> None:
 def test_numbers_that_are_none(hello: Path, option: str) -> None:
     """Negative, with blanks, with a tail, in another notation, too large, missing."""
     for bad in ("-1", " -1", " 1", "1 ", "1x", "1e9", "1.5", "", "ten", "0x", "9" * 30, "--fill"):
-        assert f"{option}: `{bad}` is no number" in refusal("--program", hello, option, bad)
+        assert f"{option}: `{bad}` is not a number" in refusal("--program", hello, option, bad)
     assert "its value is missing" in refusal("--program", hello, option)
 
 
@@ -216,7 +216,7 @@ def test_options_that_make_no_sense(hello: Path) -> None:
     )
     assert "--speed: unknown option" in refusal("--program", hello, "--speed", "1")
     said = refusal("--program", hello, "--stall", "256")
-    assert "--stall: `256` is no number from 0 to 255" in said
+    assert "--stall: `256` is not a number from 0 to 255" in said
     two = [str(simulator(SMALL)), "--program", str(hello)]
     for option in ("--commands", "--results"):
         done = subprocess.run([*two, option, "-", option, "-"], capture_output=True, text=True)
@@ -281,7 +281,7 @@ def test_a_reader_that_goes_away(tmp_path: Path, mailbox: Path) -> None:
 
 
 def test_a_writer_that_goes_away(mailbox: Path) -> None:
-    """Commands end with the pipe: in front of a record that is the end, within one an error."""
+    """Commands end with the pipe: before a record that is the end, within one an error."""
     line = [str(simulator(PROBE)), "--program", str(mailbox), "--commands", "-"]
     record = struct.pack("<4I", 1, 1, 1, 1)
     for sent, code in ((record, PASSED), (record + record[:7], USAGE)):

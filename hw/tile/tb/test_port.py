@@ -1,8 +1,8 @@
 """The port of the tile by itself, under cocotb: random requests, latencies and wait states.
 
-A scoreboard plays the core, the unit, the local memory and the frames: every request is answered
-once, in order, with the right data or error, a write reaches the right frame word exactly once, and
-the port is as fast as its partners allow. The last test breaks the socket's rules and expects the
+A scoreboard plays the core, the unit, the local memory and the frames. Every request is answered
+once, in order, with the right data or error. A write reaches the right frame word exactly once. The
+port is as fast as its partners allow. The last test breaks the socket's rules and expects the
 port's assertion to end the simulation.
 """
 

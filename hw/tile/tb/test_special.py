@@ -109,7 +109,7 @@ def test_the_memory_tile_takes_the_same_time_for_each_word(done: Simulation) -> 
         (["--image", "{image}"], "it is FILE@OFFSET"),
         (["--image", "{folder}/none@0"], "No such file"),
         (["--image", "{folder}@0"], "Is a directory"),
-        (["--image", "{image}@x"], "is no number"),
+        (["--image", "{image}@x"], "is not a number"),
         (["--image", "{image}@0x3fffff0"], "reaches beyond the memory tile"),
         (["--image", "{image}@0", "--image", "{image}@16"], "overlaps another image at 16"),
     ],

@@ -1,7 +1,7 @@
 """The start-up code leaves sp and gp where the linker put them, and reads neither before it is set.
 
 Method: a program so small that its stack ends near gp, where the linker rewrites addresses as
-distances from gp; the code in front of the first branch is then evaluated, with nothing known of
+distances from gp; the code before the first branch is then evaluated, with nothing known of
 any register at reset.
 """
 
@@ -70,7 +70,7 @@ def registers_after_start(program: Path) -> dict[str, int]:
 
 
 def with_first(start: str, register: str) -> str:
-    """The start-up code with the address of REGISTER taken in front of all else."""
+    """The start-up code with the address of REGISTER taken before all else."""
     pattern = rf"    la {register}, .*\n"
     (line,) = re.findall(pattern, start)
     return start.replace(line, "").replace("_start:\n", "_start:\n" + line)
@@ -88,7 +88,7 @@ def test_sp_and_gp_are_the_linkers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("register", ["sp", "gp"])
 def test_an_address_that_needs_gp_too_early_is_noticed(tmp_path: Path, register: str) -> None:
-    """sp in front of gp, or gp itself where relaxing is allowed, is a distance from gp."""
+    """sp before gp, or gp itself where relaxing is allowed, is a distance from gp."""
     start = with_first((SOFTWARE / "crt0.S").read_text(), register)
     with pytest.raises(KeyError, match="gp"):
         registers_after_start(linked(tmp_path, start))

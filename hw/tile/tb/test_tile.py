@@ -222,7 +222,7 @@ def test_damaged_programs_are_refused(tmp_path: Path) -> None:
     entry = bytearray(good)
     struct.pack_into("<I", entry, 24, 0x00100000)
     assert "begins at 0x00100000" in refusal(bytes(entry))
-    assert "`-1` is no number" in refusal(good, "--fill", -1)
+    assert "`-1` is not a number" in refusal(good, "--fill", -1)
     assert "unknown option" in refusal(good, "--speed", 1)
     assert "one --program" in refusal(good, "--program", bad)
 

@@ -45,7 +45,7 @@ class Oracle:
         self.table = [0] * PAGES
         self.table0 = [0] * 2 * PAGES
         self.stored: dict[int, int] = defaultdict(int)
-        self.kind = ""  # of the last lookup: hit or miss, or at once
+        self.kind = ""  # The last lookup: hit or miss, or at once.
 
     def step(self, inputs: Inputs) -> Outputs:
         """A cycle and, as long as the unit reads tables 0 and 3, the next ones; they answer in the
@@ -92,7 +92,7 @@ class Oracle:
                 self.stored[result.frame] = b
                 return None, 0
             return (MARK + result.frame if operation == LOAD else result.frame), 0
-        for _ in range(3):  # counters are a cycle or two behind
+        for _ in range(3):  # Counters lag by a cycle or two.
             self.model.step(Inputs())
         if operation == TABLE:
             self.table[a] = b
@@ -209,11 +209,11 @@ def tlb_commands(seed: int, count: int, shape: tlb.Shape) -> list[Command]:
         frame = chance.randrange(1 << FRAME_BITS)
         word = frame | chance.choice(ANY_RIGHTS) << tlb.RIGHTS_SHIFT if chance.randrange(4) else 0
         commands.append((TABLE, page, word, 0))
-        if chance.randrange(8):  # else the TLB may keep its entries
+        if chance.randrange(8):  # Else the TLB may keep its entries.
             write(tlb.INVALIDATE_PAGE, page)
 
     def counters() -> None:
-        """All of loads and stores; of the others what is evicted, and by whom."""
+        """All of loads and stores. Of the others, the evicted entry and its evictor."""
         owners = 1 << shape.owner_bits
         for structure in range(1 + shape.levels):
             for kind, indices in ((0, 2 * owners), (1, owners * owners)):

@@ -1,9 +1,9 @@
 """hw/tlb against model/tlb.py, every output of every cycle, under cocotb.
 
-Method: random lookups of few pages over sets that overflow, with changes of owner, invalidations
-in every cycle of a miss, a page table that changes meanwhile and holds whatever 32 bits can say,
-and readings of every counter; at the end all counters are read. A few shapes, so that each index
-function, replacement and number of levels occurs; all of them are the slow test.
+Method: random lookups of few pages over sets that overflow, with changes of owner and invalidations
+in every cycle of a miss. The page table changes meanwhile, and its entries are any 32 bits. Every
+counter is read during the run, and all at the end. A few shapes are tested, so that each index
+function, replacement and number of levels occurs. The slow test has all shapes.
 """
 
 import os

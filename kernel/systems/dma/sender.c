@@ -34,7 +34,7 @@ void produce(void) {
         while (tau_dma_is_busy(0)) {  // bound: a word every eighth cycle
         }
         tau_system_page_mark(0, iteration, 1);
-        tau_fifo_write_end(&out);  // on the link behind the token's last word
+        tau_fifo_write_end(&out);  // on the link after the token's last word
     }
 }
 

@@ -1,6 +1,6 @@
 // Applications that try to disturb others, one way each: TAU_HOSTILE names it. Eight tasks do it
 // with what differs by their number, at the end of their slots: from well before the last cycle to
-// behind it, later or earlier in each turn.
+// after it, later or earlier in each turn.
 #include "kernel/base/application.h"
 #include "kernel/base/base.h"
 #include "kernel/systems/hostile/ways.h"
@@ -13,7 +13,7 @@
 #endif
 
 enum {
-    LEAD_CYCLES = 270,  // the last phase is behind the slot's end by then
+    LEAD_CYCLES = 270,  // the last phase is after the slot's end by then
     PHASES = 96,
     TASK_STEP = 9,
     TURN_STEP = 7,

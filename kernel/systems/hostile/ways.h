@@ -151,7 +151,7 @@ static inline void cross_load(uint32_t task, uint32_t turn) {
     }
 }
 
-// Into data, which nobody may execute, and behind the last instruction.
+// Into data, which nobody may execute, and after the last instruction.
 static inline void jump_to_data(uint32_t task, uint32_t turn) {
     const uintptr_t place = (uintptr_t)hostile_pages + 1024 * (task / 2);
     hostile_pages[turn % 2] = 0x00008067;  // ret

@@ -14,7 +14,7 @@ struct tau_jpeg_bits {
     const uint8_t *next;
     const uint8_t *end;
     uint32_t held;    // bits read ahead, left-aligned
-    uint32_t count;   // of them
+    uint32_t count;   // how many
     uint32_t absent;  // bits that were not in the data, of all that were held
 };
 
@@ -72,7 +72,7 @@ static inline bool tau_jpeg_bits_are_overdrawn(const struct tau_jpeg_bits *bits)
     return bits->absent > bits->count;
 }
 
-// Goes on behind the marker CODE, fill bytes apart, if it is the next thing behind at most seven
+// Goes on after the marker CODE, fill bytes apart, if it is the next thing after at most seven
 // bits of padding; else false.
 static inline bool tau_jpeg_bits_pass_marker(struct tau_jpeg_bits *bits, uint8_t code) {
     if (bits->count - bits->absent > 7) {

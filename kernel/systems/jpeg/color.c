@@ -40,7 +40,7 @@ static inline void store_pixel(uint8_t *pixel, int32_t luma, struct offsets offs
     pixel[2] = clamp(luma + offsets.blue);
 }
 
-// One row of an MCU: COLUMNS pixels, at most 16. The second block of LUMA lies behind the first.
+// One row of an MCU: COLUMNS pixels, at most 16. The second block of LUMA lies after the first.
 static inline void store_row(uint8_t *pixel, uint32_t columns, uint32_t across_log2,
                              const uint8_t *luma, const uint8_t *cb, const uint8_t *cr) {
     const uint32_t same_chroma = (1u << across_log2) - 1;

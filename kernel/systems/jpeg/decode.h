@@ -11,7 +11,7 @@ struct tau_jpeg_decoder {
 };
 
 // Decodes the image of BYTES bytes at DATA into PIXELS, 3 bytes each, row by row.
-// - Anything but TAU_JPEG_OK: the MCUs in front of the fault are stored.
+// - Anything but TAU_JPEG_OK: the MCUs before the fault are stored.
 // - The width and the height are in DECODER->vld.header.
 // - Cost: as tau_jpeg_vld_begin, then each MCU in the three steps.
 enum tau_jpeg_status tau_jpeg_decode(struct tau_jpeg_decoder *decoder, const uint8_t *data,

@@ -34,7 +34,7 @@ static enum tau_jpeg_status take_marker(struct tau_jpeg_bytes *bytes, uint32_t *
     return TAU_JPEG_OK;
 }
 
-// Takes a segment with its length in front.
+// Takes a segment that starts with its length.
 static enum tau_jpeg_status take_segment(struct tau_jpeg_bytes *bytes,
                                          struct tau_jpeg_bytes *segment) {
     if (tau_jpeg_bytes_left(bytes) < 2) {

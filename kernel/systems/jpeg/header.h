@@ -11,7 +11,7 @@
 enum {
     TAU_JPEG_COMPONENTS_MAX = 3,
     TAU_JPEG_QUANTIZATIONS = 4,
-    TAU_JPEG_HUFFMANS = 2,  // of each class, in the baseline process
+    TAU_JPEG_HUFFMANS = 2,  // per class, in the baseline process
 };
 
 // Second bytes of markers.

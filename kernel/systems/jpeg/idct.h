@@ -10,7 +10,7 @@
 // Transforms the blocks of COEFFICIENTS into SAMPLES, which are only stored to.
 // - Coefficients that no encoder makes give some samples in 0 … 255; sums wrap around.
 // - Cost: 16 one-dimensional transforms per block at most. Columns and rows whose coefficients
-//   behind the first are 0 cost less.
+//   after the first are 0 cost less.
 void tau_jpeg_idct_mcu(const struct tau_jpeg_coefficients *coefficients,
                        struct tau_jpeg_samples *samples);
 

@@ -8,9 +8,9 @@
 enum {
     TAU_JPEG_SIDE = 8,                 // samples, of a block
     TAU_JPEG_BLOCK = 64,               // samples of a block
-    TAU_JPEG_BLOCKS_MAX = 6,           // of an MCU
-    TAU_JPEG_COEFFICIENTS_TOKENS = 5,  // of the FIFO from vld to idct: a page of 4 KiB
-    TAU_JPEG_SAMPLES_TOKENS = 10,      // of the FIFO from idct to cc: the same
+    TAU_JPEG_BLOCKS_MAX = 6,           // per MCU
+    TAU_JPEG_COEFFICIENTS_TOKENS = 5,  // in the FIFO from vld to idct: a page of 4 KiB
+    TAU_JPEG_SAMPLES_TOKENS = 10,      // in the FIFO from idct to cc: the same
 };
 
 // How the blocks of an MCU cover it. Y blocks come first, row by row, then one of Cb, one of Cr.
@@ -33,7 +33,7 @@ static const struct tau_jpeg_shape tau_jpeg_shapes[] = {
 struct tau_jpeg_place {
     uint16_t left;
     uint16_t top;
-    uint16_t width;  // of the image
+    uint16_t width;  // the image's width
     uint16_t height;
     uint8_t layout;
     uint8_t is_last;  // no token follows

@@ -107,7 +107,7 @@ static enum tau_jpeg_status decode_mcu(struct tau_jpeg_vld *vld,
     return is_known ? TAU_JPEG_OK : TAU_JPEG_BAD_CODE;
 }
 
-// Passes the restart marker if one is due in front of this MCU.
+// Passes the restart marker if one is due before this MCU.
 static enum tau_jpeg_status restart_if_due(struct tau_jpeg_vld *vld) {
     if (vld->header.restart_interval == 0) {
         return TAU_JPEG_OK;

@@ -9,7 +9,7 @@ struct tau_jpeg_vld {
     struct tau_jpeg_header header;
     struct tau_jpeg_bits bits;
     int16_t predictions[TAU_JPEG_COMPONENTS_MAX];  // DC of the block before, by component
-    uint16_t left;                                 // of the next MCU, in pixels
+    uint16_t left;                                 // left edge of the next MCU, in pixels
     uint16_t top;
     uint16_t restart_left;  // MCUs up to the next restart marker
     uint8_t restart_next;   // 0 … 7: its number

@@ -2,7 +2,7 @@
 // works on a token and passes it on; task 5 prints the checksum of all.
 //
 // FIFO f, from 0 on, leads from task f + 1 to task f + 2. End 2f is the writer's end of FIFO f,
-// end 2f + 1 the reader's. Each function is the whole of a task and returns behind its last token.
+// end 2f + 1 the reader's. Each function is the whole of a task and returns after its last token.
 #ifndef TAU_PIPELINE_TASKS_H
 #define TAU_PIPELINE_TASKS_H
 

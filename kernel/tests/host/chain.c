@@ -2,7 +2,7 @@
 // of ends sees the same two pages, as on one tile.
 //
 // TAU_TEST_TASKS names the functions, TAU_TEST_FIFOS the number of FIFOs. With arguments, the tasks
-// of these numbers start first, one after the other, the rest behind them.
+// of these numbers start first, one after the other, the rest after them.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void (*const tasks[])(void) = {TAU_TEST_TASKS};
 
 enum { TASKS_COUNT = sizeof(tasks) / sizeof(tasks)[0] };
 
-static uint32_t marks[TASKS_COUNT];  // of each task, so far
+static uint32_t marks[TASKS_COUNT];  // each task's marks so far
 
 static void fail(const char *what) {
     fprintf(stderr, "%s\n", what);

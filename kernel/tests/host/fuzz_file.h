@@ -14,8 +14,8 @@
 
 enum { FILE_BYTES_MAX = 1 << 16, ANSWERS_MAX = 32, CHANGES_MAX = 8 };
 
-// Bytes in front, which change more often, and how many kinds of change there are. The last two
-// kinds move all bytes behind.
+// Leading bytes, which change more often, and how many kinds of change there are. The last two
+// kinds move all bytes after.
 #ifndef FUZZ_HEAD_BYTES
 #define FUZZ_HEAD_BYTES 1024
 #define FUZZ_KINDS 6

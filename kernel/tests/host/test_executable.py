@@ -21,8 +21,8 @@ SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 CHANGES = 200_000
 NEIGHBOR = ROOT / "kernel/systems/neighbors/neighbor.c"
 SOURCES = ["kernel/slots/executable.c"]
-PROGRAMS = 52  # where the program headers are: behind the ELF header
-WORDS = 8  # of a program header: type, offset, address, -, file bytes, memory bytes, flags, align
+PROGRAMS = 52  # where the program headers are: after the ELF header
+WORDS = 8  # in a program header: type, offset, address, -, file bytes, memory bytes, flags, align
 LOAD, NOTE = 1, 4
 REASONS_MIN = 14
 

@@ -29,8 +29,8 @@ IMAGES = 120
 MODEL_IMAGES = 24
 SIDE_MAX = 70
 LAYOUTS = ("4:4:4", "4:2:2", "4:2:0")
-SAMPLE_DIFFERENCE_MAX = 1  # of a sample, from the exactly rounded one
-PIXEL_DIFFERENCE_MAX = 3  # of a channel, if the samples may differ by one
+SAMPLE_DIFFERENCE_MAX = 1  # between a sample and the exactly rounded one
+PIXEL_DIFFERENCE_MAX = 3  # per channel, if the samples may differ by one
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +261,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_supported_is_refused_with_a_reason(library: JpegLibrary, name: str) -> None:
-    """The status names the cause, and nothing is decoded behind it."""
+    """The status names the cause, and nothing is decoded after it."""
     data, reason = REFUSED[name]
     status, _ = library.decode(data, 30, 20)
     assert library.reason(status) == reason

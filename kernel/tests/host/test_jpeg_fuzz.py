@@ -16,7 +16,7 @@ SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 MUTATIONS = 10_000
 FUZZ_SECONDS = 60  # it is to end early
 SOURCES = ["kernel/tests/host/fuzz_jpeg.c", *JPEG_FILES]
-REASONS_MIN = 12  # of the reasons for a refusal, so that the changes are not all alike
+REASONS_MIN = 12  # Different reasons for a refusal, so that the changes are not all alike.
 
 
 def images(folder: Path) -> list[Path]:

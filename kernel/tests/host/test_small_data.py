@@ -2,7 +2,7 @@
 
 Method: 64 integers that one function uses are linked with a stack of 512 bytes or 8 KiB, whose file
 is the first or the last. Each access to one of them takes one instruction, so that the four have
-code of the same size. With the stack in front of the integers it was 25 % larger.
+code of the same size. With the stack before the integers it was 25 % larger.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WORK += "".join(
     for one, other in itertools.pairwise(NAMES)
 )
 WORK += "}\n"
-REACH_BYTES = 1 << 11  # of an offset of 12 bits, on both sides
+REACH_BYTES = 1 << 11  # what an offset of 12 bits reaches, on both sides
 
 
 def test_a_large_stack_leaves_small_data_where_they_are(tmp_path: Path) -> None:

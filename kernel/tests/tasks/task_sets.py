@@ -12,8 +12,8 @@ from tautochrone.tlb.tile.system import System, TileTask
 
 ROOT = Path(__file__).resolve().parents[3]
 WALKER = ROOT / "kernel/systems/tasks/walker.c"
-ACCESS_CYCLES = 12.03  # of a walker's access and its share of a walk, on `small`
-OBJECT_BYTES = 3000  # one per page; the first page also has the control block
+ACCESS_CYCLES = 12.03  # Per access of a walker, with its share of the walk, on `small`.
+OBJECT_BYTES = 3000  # One per page; the first page also has the control block.
 KERNEL_SETS = (0,)
 
 

@@ -49,13 +49,13 @@ def run(
 
 
 def misses(found: Records) -> int:
-    """Of all jobs behind the warm-ups, in every TLB."""
+    """Misses of all jobs after the warm-ups, in every TLB."""
     return sum(sum(job.misses) for job in found.jobs if job.number > 0)
 
 
 @pytest.mark.parametrize("text", ["16x4", pytest.param("16x4+128x4", marks=pytest.mark.slow)])
 def test_nobody_misses(tmp_path: Path, text: str) -> None:
-    """Not once behind the warm-up, and nobody evicts anything, the kernel included. No way through
+    """Not once after the warm-up, and nobody evicts anything, the kernel included. No way through
     the kernel is longer than its bound."""
     found = run(tmp_path, text)
     assert misses(found) == 0

@@ -24,7 +24,7 @@ PREEMPTIONS = 8
 
 
 class Counts(NamedTuple):
-    """Of the preempted task's jobs: misses and cycles; and of switches to another task: cycles."""
+    """Misses and cycles of the preempted task's jobs, and cycles of switches to another task."""
 
     misses: tuple[int, ...]
     cycles: tuple[int, ...]
@@ -32,7 +32,7 @@ class Counts(NamedTuple):
 
 
 def run(builder: ChangedBuilder, colored: bool, forgets: bool, neighbor_walks: int) -> Counts:
-    """Three jobs of the preempted task behind its warm-up."""
+    """Three jobs of the preempted task after its warm-up."""
     tlb = shape.parsed("16x4", latency=2)  # as of other tests, which build its simulator too
     geometry = tlb.geometry()
     places = [

@@ -62,7 +62,7 @@ def run(folder: Path, colored: bool, seed: int) -> Records:
 
 
 def misses(found: Records) -> list[tuple[int, ...]]:
-    """Of each task's jobs behind the warm-up."""
+    """Misses of each task's jobs after the warm-up."""
     return [
         tuple(job.first_level_misses for job in found.of(task) if job.number > 0)
         for task in (0, 1)

@@ -50,7 +50,7 @@ def run(folder: Path, heap_sets: tuple[tuple[int, ...], ...], latency: int) -> R
 
 
 def misses(found: Records, task: int) -> list[int]:
-    """Of each job behind the warm-up."""
+    """Misses of each job after the warm-up."""
     return [job.first_level_misses for job in found.of(task)[1:]]
 
 

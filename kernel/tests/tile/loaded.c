@@ -75,7 +75,7 @@ void jump(void) {
     tau_system_page_mark(JUMP, 1, 0);
 }
 
-// The page behind the pool's last one.
+// The page after the pool's last one.
 void beyond(void) {
     tau_system_page_mark(BEYOND, 0, 0);
     ((volatile uint32_t *)POOL)[POOL_PAGES * PAGE_WORDS] = 1;

@@ -27,7 +27,7 @@ class Builder:
     def executable(
         self, source: str, flags: Sequence[str] = (), page_bytes: int = 1024, place: int = 0
     ) -> Path:
-        """An application of SOURCE, linked PLACE MiB behind where applications begin."""
+        """An application of SOURCE, linked PLACE MiB after where applications begin."""
         name = "-".join([Path(source).stem, *flags, str(page_bytes), str(place)])
         name = name.replace("/", "_")
         if name not in self.built:

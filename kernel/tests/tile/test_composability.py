@@ -22,7 +22,7 @@ JPEG = ROOT / "kernel/systems/jpeg"
 NEIGHBOR = ROOT / "kernel/systems/neighbors/neighbor.c"
 NEIGHBORS = 2
 MAJOR_FRAMES = 52
-LOADED_FRAME = 18  # of the decoder
+LOADED_FRAME = 18  # The decoder is loaded by then.
 USER_SLOT, OS_SLOT, START = 10_000, 800, 400_000
 SEED = 7
 
@@ -122,7 +122,7 @@ def test_neighbors_do_not_change_one_cycle(parts: Parts, tiles: int) -> None:
     assert verdict.events_compared > 400
     owners = {slot.owner >> 8 for slot in beside.tiles[0].slots}
     assert owners >= {0, 1, 2}
-    assert sum(slot.calls for slot in beside.tiles[0].slots) > 0  # they called and they failed
+    assert sum(slot.calls for slot in beside.tiles[0].slots) > 0  # They called and they failed.
     loads = [step for step in beside.tiles[0].set_up if step[0] == 2 and step[1] > 0]
     assert len(loads) >= 3
 

@@ -1,6 +1,6 @@
 """Applications that try to disturb others, next to one whose every cycle is compared.
 
-Each way is tried by eight tasks, at the end of their slots, from before the last cycle to behind it
+Each way is tried by eight tasks, at the end of their slots, from before the last cycle to after it
 (kernel/systems/hostile). That one also reports whether its memory is whole.
 """
 

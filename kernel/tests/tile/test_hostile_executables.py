@@ -34,7 +34,7 @@ SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 METRONOME = 0
 BATCH, LOADER_SLOTS = facts.LIMIT_APPLICATIONS - 1, 16
 FIRST_FRAME, START_FRAME, MAJOR_FRAMES = 3, 8, 12
-RANDOM_FRAMES = 24  # later: many of them are loaded
+RANDOM_FRAMES = 24  # Later: many of them are loaded.
 MUTANTS = 30
 EDGES = (0, 1, 4, 0x7FFFFFFF, 0x80000000, 0x80100000, 0xFFFFFFFC, 0xFFFFFFFF)
 # What only the tile can say, which has the page list.
@@ -71,7 +71,7 @@ def system_of(builder: Builder, good: Good, later_frames: int = 0) -> System:
 
 
 def with_images(content: bytes, images: Sequence[bytes]) -> bytes:
-    """The system file with other images of the applications behind the first one."""
+    """The system file with other images of the applications after the first one."""
     changed = bytearray(content)
     part = struct.unpack_from("<I", content)[0]
     table = part + struct.unpack_from("<I", content, part + 4 * facts.HEADER_APPLICATION_OFFSET)[0]
@@ -106,7 +106,7 @@ def check_batch(builder: Builder, good: Good, images: Sequence[bytes], later_fra
     content = with_images(builder.content(system), images)
     beside = builder.run(system, frames, content=content)
     assert_unmoved(alone, beside, METRONOME)
-    whole = beside.output(METRONOME)[:-1]  # the end of the run may cut the last line
+    whole = beside.output(METRONOME)[:-1]  # The end of the run may cut the last line.
     assert all("whole" in line for line in whole)
     refused = refusals(beside)
     ran = {slot.owner >> 8 for slot in beside.tiles[0].slots if slot.calls}
@@ -130,7 +130,7 @@ def test_bad_executables_are_refused_on_the_tile(builder: Builder, good: Good) -
     images = [good.changed(*fields(good)) for fields, _ in CASES.values()]
     images += [good.content[:40], good.content[:400], b""]
     memory = good.program(LOAD, 1) + 20
-    images.append(good.changed((memory, good.word(memory) + 0x10000)))  # more than reserved
+    images.append(good.changed((memory, good.word(memory) + 0x10000)))  # More than reserved.
     assert [check_batch(builder, good, batch, 0) for batch in batches(images)] == [0, 0, 0]
 
 

@@ -50,7 +50,7 @@ def busy(done: Run, first_frame: int) -> list[Slot]:
 
 
 def misses(slots: list[Slot]) -> int:
-    """Of both ports."""
+    """Misses of both ports."""
     return sum(slot.misses_fetch + slot.misses_data for slot in slots)
 
 

@@ -28,7 +28,7 @@ TURNS = 16
 POOL = 0x80200000
 OS_SLOT_MAX = 800
 FETCH_CYCLES = 2
-SLACK_MAX = 100  # what the bound may be above the worst that is seen
+SLACK_MAX = 100  # What the bound may be above the worst that is seen.
 LATE = "kernel: a slot is late: the OS slot is too short"
 
 

@@ -26,7 +26,7 @@ from testing.recorded import Build, Record
 
 MALLOC, CALLOC, REALLOC, ALIGNED, FREE, TOUCH = range(len(OPS))
 TOLD = re.compile(r"[a-z_]+ \d+ \d+ \d+")
-OBJECTS = 24  # of the random program at once
+OBJECTS = 24  # Objects that the random program has at once.
 Row = tuple[Any, ...]
 
 
@@ -85,7 +85,7 @@ def test_plain_touches_and_counts(build: Build, accesses: Record) -> None:
     assert header["accesses"]["heap_loads"] == 1 and header["accesses"]["heap_stores"] == 1002
     assert header["clock"] == "accesses" and header["granule_bytes"] == form.GRANULE_BYTES
     others = header["accesses"]["other_loads"] + header["accesses"]["other_stores"]
-    assert others > 10_000  # the dynamic linker's, at least
+    assert others > 10_000  # The dynamic linker's, at least.
     assert 0 < header["stack_accesses"] < others
     assert header["recorder"] == "valgrind" and header["ended"] == "exit"
     assert header["command"] == [str(build("touches")), "plain"]
@@ -147,7 +147,7 @@ def test_the_kernel_touches_too(build: Build, accesses: Record) -> None:
     assert touches_of(events, 1004) == [(0, 7)]
     assert touches_of(events, 1006) == [(16, 2)]
     assert touches_of(events, 108) == [(0, 1)]
-    assert touches_of(events, 109) == [(0, 1)]  # a name that the program only had cleared
+    assert touches_of(events, 109) == [(0, 1)]  # A name that the program only had cleared.
 
 
 def test_threads(build: Build, accesses: Record) -> None:
@@ -178,7 +178,7 @@ def test_a_forked_child_has_its_own_trace(build: Build, accesses: Record) -> Non
     assert touches_of(own, 2003) == [(32, 1)] and touches_of(own, 2004) == [(48, 1)]
     flags = own["flags"][own["flags"] != 0].tolist()
     assert flags == [form.FLAG_INHERITED] * 2
-    assert headers[child]["accesses"]["heap_stores"] == 3  # its own, from the fork on
+    assert headers[child]["accesses"]["heap_stores"] == 3  # Its own, from the fork on.
     assert touches_of(recorded.events(parent), 2001) == [(0, 1), (16, 1)]
 
 
@@ -354,7 +354,7 @@ def test_random_accesses_are_recorded_as_the_program_says(build: Build, accesses
     wanted, found = told(recorded, recorded.stderr)
     assert found == wanted and len(found) > 10_000
     part, header = recorded.events(), recorded.header()
-    assert part["slot"].max() < OBJECTS  # freed slots are used again
+    assert part["slot"].max() < OBJECTS  # Freed slots are used again.
     every = accesses(*words, options=("--accesses=full", "--force"))
     whole, counts = every.events(), every.header()["accesses"]
     assert every.header()["every_access"] and not header["every_access"]

@@ -197,7 +197,7 @@ static void call_hostile(int pattern) {
     const long pipe = call(CALL_DUP, ends[1], 0, 0, 0);
     const long child = call(CALL_CLONE, CHILD_FLAGS, 0, 0, 0);
     if (child == 0) {
-        // A page with nothing mapped behind it, at an address that is the same in each run.
+        // A page with nothing mapped after it, at an address that is the same in each run.
         static const long page_map[6] = {
             PAGE_ADDRESS, PAGE_BYTES, READ_WRITE, PRIVATE_ANONYMOUS | FIXED, -1, 0};
         const long page = pattern == 3 ? call6(CALL_MAP, page_map) : 0;

@@ -32,7 +32,7 @@ struct tau_block_table {
     struct tau_block **heads;  // 2^heads_log2
     uint32_t heads_log2;
     uint32_t count;
-    struct tau_block_counter *counters;  // of the next blocks
+    struct tau_block_counter *counters;  // for the next blocks
     uint32_t counters_left;
 };
 

@@ -187,7 +187,7 @@ static void flush_touches(struct tau_code_recording *recording) {
     recording->latest_time = 0;
 }
 
-// Returns the place behind it.
+// Returns the place after it.
 static uint8_t *put_varint(uint8_t *next, uint64_t value) {
     for (; value >= 0x80; value >>= 7) {
         *next++ = (uint8_t)(value | 0x80);

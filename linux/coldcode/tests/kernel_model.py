@@ -15,7 +15,7 @@ from tautochrone.coldcode.kernel import Kernel
 
 MEMORY, MEMORY_BYTES = 0x80000000, 1 << 20
 POWER_OFF, DEVICE_BYTES = 0x100000, 0x1000
-END = "stopped"  # the function behind the store that ends QEMU
+END = "stopped"  # the function after the store that ends QEMU
 
 
 @dataclass

@@ -72,7 +72,7 @@ def _split(length: int) -> tuple[int, bytes]:
 
 
 def _length(block: bytes, place: int, length: int) -> tuple[int, int]:
-    """A length, and the place behind it."""
+    """A length, and the place after it."""
     byte = 255 if length == 15 else 0
     while byte == 255:
         byte = block[place]

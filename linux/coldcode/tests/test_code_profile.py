@@ -105,7 +105,7 @@ def test_counts_are_those_by_hand(kernel: Kernel, tmp_path: Path) -> None:
     for name, expected in BY_HAND.items():
         address = kernel.address_of(name)
         assert (boot[address], steady[address]) == expected, name
-    # Of the marker, 100 calls of hot and three of others; two each of falls_through and traps.
+    # The marker, 100 calls of hot, three of others, and two each of falls_through and traps.
     touched = Counter(name for name, _ in sequence(recording))
     assert touched["hot"] == 100 and touched["cold"] == 2 and touched["boot_only"] == 0
     assert touched["loops"] == touched["falls_into"] == touched["trap_entry"] == 1
@@ -131,7 +131,7 @@ def test_a_marker_that_is_not_executed_is_a_problem(kernel: Kernel, tmp_path: Pa
     assert not recording.blocks["steady"].any() and recording.blocks["boot"].any()
     (problem,) = problems_of(recording.path)
     assert problem.place == "marker" and problem.next_step
-    assert problem.cause == "never was not executed, so there is no steady state"
+    assert problem.cause == "never was not executed, so steady state never began"
 
 
 def test_names_with_commas_and_spaces_are_recorded(kernel: Kernel, tmp_path: Path) -> None:

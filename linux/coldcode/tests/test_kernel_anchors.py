@@ -93,7 +93,7 @@ def test_a_file_that_is_gone_is_named(tree: Path) -> None:
         source.put(tree)
 
 
-def test_a_source_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TauError, match="no such file"):
         source.prepared(tmp_path / "none.tar.xz")
     (tmp_path / "text.tar.xz").write_text("no archive")

@@ -139,7 +139,7 @@ def test_our_configurations_have_what_cold_code_needs() -> None:
 
 
 def test_an_unknown_configuration_is_refused() -> None:
-    with pytest.raises(TauError, match="there is no configuration none") as raised:
+    with pytest.raises(TauError, match="unknown configuration none") as raised:
         build(Wish("none"))
     assert "smallest" in str(raised.value.next_step)
 

@@ -73,7 +73,7 @@ def test_a_disk_lies_behind_the_kernels_memory(tmp_path: Path) -> None:
     assert words[-1] == f"mem={128 * MIB}"
 
 
-def test_what_is_no_root_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_root_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("text")
     with pytest.raises(TauError, match="is not a root file system"):
         open_root(tmp_path / "text", tmp_path)

@@ -1,12 +1,11 @@
 """The smallest Linux kernel with cold code, from Debian's package to programs that run on it:
 built, recorded, linked with its cold code on pages of flash, booted in QEMU.
 
-Method: the first program hashes what some thousand calls of the kernel return, hostile ones too.
-The hash is compared with the hash without cold code. `make check` does that with the
-planned kernel, from the user's cache if it is there; `make check-all` also builds it with nothing
-cached, and boots one of which all functions are cold that can be placed,
-for every policy and store, with the fewest frames, and with all that can be wrong with flash and
-options. TAU_TEST_SEED repeats a run.
+Method: the first program hashes the results of some thousand calls of the kernel, hostile ones too.
+The hash is compared with the hash without cold code. `make check` does that with the planned
+kernel, from the user's cache if it is there. `make check-all` also builds it with nothing cached.
+It boots a kernel in which every function is cold that can be placed: for every policy and store,
+with the fewest frames, and with every fault of flash and options. TAU_TEST_SEED repeats a run.
 """
 
 import os
@@ -40,14 +39,14 @@ CPU_SECONDS_MAX = 8 * 60
 SECONDS_MAX = 3600.0
 SEED = int(os.environ.get("TAU_TEST_SEED") or random.randrange(1, 1 << 31))
 PAGE_BYTES = 4096
-SOAK_ROUNDS = 4  # of the first program: more than SOAK_LOADS with four frames
+SOAK_ROUNDS = 4  # Rounds of the first program: more than SOAK_LOADS with four frames.
 SOAK_LOADS = 100_000
 KIB = 1024
-READING_LEAST = 2 * PAGE_BYTES // 8  # instructions: a load and a store for each word
+READING_LEAST = 2 * PAGE_BYTES // 8  # Instructions: a load and a store for each word.
 READING_MOST = 1180
-FLASH_END = 0x24000000  # of QEMU's machine
-FIELDS_BYTES = 36  # of the header, without the reserved one; the last one is the build ID
-ALTERNATIVE_BYTES = 16  # of a row of the table
+FLASH_END = 0x24000000  # The end of flash in QEMU's machine.
+FIELDS_BYTES = 36  # Fields of the header, without the reserved one. The last one is the build ID.
+ALTERNATIVE_BYTES = 16  # One row of the table.
 ENDLESS = r"""
 #include <unistd.h>
 int main(void) {
@@ -332,7 +331,7 @@ def test_without_a_sound_page_file_all_code_stays(kernels: Kernels, how: str, ca
 def test_the_page_file_of_another_placement_is_refused(
     kernels: Kernels, results: dict[str, Any]
 ) -> None:
-    """Of the same objects, linked as planned."""
+    """Pages of the same objects, linked as planned."""
     other = Built(Path(results["kernel"])).pages.read_bytes()
     seen = booted(kernels, other)
     assert seen.pager == ("all code stays in RAM: the page file is of another build",)
@@ -418,7 +417,7 @@ def test_a_page_file_that_goes_beyond_the_flash_is_not_read(kernels: Kernels) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", ["many", "-1", "4294967300", ""])
-def test_a_value_that_is_no_number_is_named(kernels: Kernels, value: str) -> None:
+def test_a_value_that_is_not_a_number_is_named(kernels: Kernels, value: str) -> None:
     seen = booted(kernels, kernels.paged.pages.read_bytes(), f"frames={value}")
     assert f"`{value}' invalid for parameter `coldcode.frames'" in seen.console
     assert seen.number("frames") == 16

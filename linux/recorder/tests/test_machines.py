@@ -20,7 +20,7 @@ from testing.recorded import events_of
 
 PROGRAMS = ("machines/tree.c", "machines/router.c", "machines/containers.cpp")
 ABIS = {"arm64": ("aarch64", 16), "armhf": ("arm", 8), "riscv64": ("riscv64", 16)}
-END = 7  # the exit status of the three programs
+END = 7  # The exit status of the three programs.
 
 
 @pytest.fixture(scope="session")
@@ -125,7 +125,7 @@ def test_forked_children_are_recorded(machine: Machine, tmp_path: Path, cache: P
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     traces = [document["trace"], *document["others"]]
-    assert len(traces) == 21  # the program and 20 forks; what those execute is named
+    assert len(traces) == 21  # The program and 20 forks; what those execute is named.
     assert [trace["damaged_chunks"] for trace in traces] == [0] * 21
     assert len({trace["pid"] for trace in traces}) == 21
     reasons = {one["reason"] for one in document["not_recorded"]}
@@ -143,7 +143,7 @@ def test_a_child_of_the_host_is_named(arm: Machine, tmp_path: Path, cache: Path)
     done = record(arm, program, tmp_path, cache, "-o", "out.tau")
     assert (done.returncode, done.stdout) == (0, "hi\n"), done.stderr
     assert "not recorded: echo (pid" in done.stderr and "started by exec" in done.stderr
-    assert "ld.so" not in done.stderr  # it was not told to load the recorder
+    assert "ld.so" not in done.stderr  # It was not told to load the recorder.
 
 
 @pytest.mark.parametrize(("how", "status"), [("segv", 139), ("kill", 137), ("_exit", 41)])

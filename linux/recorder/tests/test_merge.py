@@ -171,7 +171,7 @@ def test_damaged_chunk_is_counted(raw: Path, tmp_path: Path) -> None:
     data = bytearray(raw.read_bytes())
     at = 0
     while (at := data.find(b"TauC" + struct.pack("<I", 1), at + 1)) > 0:
-        data[at + 500 : at + 600] = b"\xf8" * 100  # a tag without an operation
+        data[at + 500 : at + 600] = b"\xf8" * 100  # A tag without an operation.
     (tmp_path / "bad").write_bytes(data)
     damaged = merge.merge_raw(tmp_path / "bad", tmp_path / "bad.tau").damaged_chunks
     assert damaged >= 1
@@ -190,7 +190,7 @@ def test_damaged_chunk_is_counted(raw: Path, tmp_path: Path) -> None:
     ],
     ids=["empty", "other", "short", "newer"],
 )
-def test_what_is_no_recording(
+def test_a_file_that_is_not_a_recording(
     raw: Path, tmp_path: Path, change: Callable[[bytes], bytes], says: str
 ) -> None:
     """Each refusal names its cause and the next step."""
@@ -288,7 +288,7 @@ def test_realloc_that_fails_or_frees(tmp_path: Path) -> None:
 
 
 def test_free_that_was_not_seen(tmp_path: Path) -> None:
-    """A new object where one is alive: the missing free is put in front, and counted [REC-10]."""
+    """A new object where one is alive: a free is inserted before it, and counted [REC-10]."""
     merged, events = merged_events(tmp_path, recording(row(MALLOC, A, 1) + row(MALLOC, A, 2)))
     assert events == [(T_MALLOC, 0, 0), (T_FREE, 0, 0), (T_MALLOC, 0, 0)]
     assert merged.implied_frees == 1

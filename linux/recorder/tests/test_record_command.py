@@ -93,7 +93,7 @@ def test_nothing_is_overwritten(tau: Tau, build: Build, tmp_path: Path) -> None:
         assert reader.totals.events >= 9000
 
 
-def test_others_beside_are_not_overwritten(tau: Tau, build: Build, tmp_path: Path) -> None:
+def test_other_traces_are_not_overwritten(tau: Tau, build: Build, tmp_path: Path) -> None:
     """Two recordings of one pid (exec) get two names."""
     tau("record", "-o", tmp_path / "x.tau", "--", build("ends"), "exec")
     names = sorted(path.name for path in tmp_path.glob("*.tau"))
@@ -388,7 +388,7 @@ def test_disk_that_is_full_at_once(tau: Tau, build: Build, tmp_path: Path) -> No
 
 
 def test_file_size_limit(tau: Tau, build: Build) -> None:
-    """A limit on file sizes, from outside or set by the program, is no SIGXFSZ [REC-4]."""
+    """A limit on file sizes, from outside or set by the program, raises no SIGXFSZ [REC-4]."""
     for words in (("sh", "-c", f"ulimit -f 600; {build('grind')} 300000"),):
         done = tau("record", "--json", "-o", "out.tau", "--force", "--", *words)
         assert done.returncode == 0, done.stderr

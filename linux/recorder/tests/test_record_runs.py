@@ -139,7 +139,7 @@ def test_wrong_usage(tau: Tau, tmp_path: Path, words: tuple[str, ...]) -> None:
     assert names(tmp_path) == []
 
 
-def test_a_file_is_no_folder(tau: Tau, tmp_path: Path) -> None:
+def test_a_file_is_not_a_folder(tau: Tau, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("mine")
     done = tau("record", "--runs", 2, "--force", "-o", "x", "--", "true")
     assert done.returncode == 125 and "need a folder" in done.stderr

@@ -56,7 +56,7 @@ def test_short_threads_share_chunks(build: Build, record: Record) -> None:
     recorded = record(build("storm"), 2000)
     recorded.assert_in_order()
     events = recorded.events()
-    assert (events["size_bytes"] == 39).sum() == 2000  # freed by a destructor at the thread's end
+    assert (events["size_bytes"] == 39).sum() == 2000  # Freed by a destructor at the thread's end.
     assert (events["size_bytes"] == 23).sum() == 20000
     assert recorded.document["trace"]["chunks"] < 40
     assert recorded.document["trace"]["threads"] == 2001
@@ -74,22 +74,22 @@ def test_forks_and_execs(build: Build, record: Record) -> None:
         header = recorded.header(index)
         if header["pid"] == recorded.document["trace"]["pid"] and header["parent"] is None:
             if trace["parent"] is None and trace["inherited_count"] == 0 and trace["events"] > 4000:
-                continue  # the program itself
+                continue  # The program itself.
         assert (recorded.events(index)["size_bytes"] == 55).sum() == 1000
         if header["parent"] is not None:
             forked += 1
-            assert trace["inherited_count"] == 2  # the free and the realloc
+            assert trace["inherited_count"] == 2  # The free and the realloc.
             assert header["parent"]["position_ns"] > 0
             first = recorded.events(index)
             moved = first[(first["op"] == MALLOC) & (first["size_bytes"] == 5000)]
-            assert len(moved) == 1  # from its realloc on, the parent's object is the child's
+            assert len(moved) == 1  # From its realloc on, the parent's object is the child's.
     assert forked == 20
 
 
 def test_forks_in_a_signal_handler(build: Build, record: Record) -> None:
     """A handler forks in the middle of a row: each child goes on from there, and is recorded."""
     recorded = record(build("handler_forks"))
-    assert recorded.status == 42, recorded.stderr  # no child was killed
+    assert recorded.status == 42, recorded.stderr  # No child was killed.
     recorded.assert_in_order()
     assert len(recorded.traces) == 201
 
@@ -165,13 +165,13 @@ def test_shapes(build: Build, record: Record) -> None:
         (trace_format.OP_ALIGNED_ALLOC, (1000195 + page - 1) // page * page, 12),
     ]
     moved = own["slot"][3:7]
-    assert len(set(moved.tolist())) == 1  # realloc keeps the slot
+    assert len(set(moved.tolist())) == 1  # realloc keeps the slot.
     # Every own object was freed once, realloc(p, 0) included.
     for event in own:
         at = int(np.flatnonzero((events == event))[0])
         later = events[at + 1 :]
         assert FREE in later["op"][later["slot"] == event["slot"]]
-    assert (events["size_bytes"] == 0)[events["op"] == MALLOC].any()  # malloc(0) is an object
+    assert (events["size_bytes"] == 0)[events["op"] == MALLOC].any()  # malloc(0) is an object.
 
 
 def test_library_opened_later(build: Build, record: Record) -> None:
@@ -196,7 +196,7 @@ def test_library_bound_deeply(build: Build, record: Record) -> None:
     assert "RTLD_DEEPBIND" in recorded.stderr
     kept = record(build("loader", "-ldl"), plugin, "deep", options=("--force", "--preset", "none"))
     assert (kept.events()["size_bytes"] == 1000003).sum() == 0
-    assert kept.document["trace"]["unknown_count"] == 1  # freed where it can be seen
+    assert kept.document["trace"]["unknown_count"] == 1  # Freed where it can be seen.
 
 
 def test_library_found_by_the_callers_path(build: Build, record: Record, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_operators(build: Build, record: Record, library: str) -> None:
     assert own_shapes(events) == [*OPERATOR_SHAPES, *reserve, (1002013, 1)]
     alive = set(events["slot"][events["size_bytes"] >= 1000003].tolist())
     last = {int(event["slot"]): int(event["op"]) for event in events if event["slot"] in alive}
-    assert set(last.values()) == {FREE}  # also the reserve, by the new-handler
+    assert set(last.values()) == {FREE}  # Also the reserve, by the new-handler.
     with open_trace(recorded.traces[0]["path"]) as reader:
         sites = reader.sites()
     own = events[(events["size_bytes"] >= 1000003) & (events["op"] != FREE)]
@@ -354,7 +354,7 @@ def test_call_left_by_a_jump(build: Build, record: Record, depth: int) -> None:
 
 
 def test_row_torn_by_a_jump(build: Build, record: Record) -> None:
-    """siglongjmp behind any instruction of malloc: a row is there whole or not at all."""
+    """siglongjmp after any instruction of malloc: a row is there whole or not at all."""
     library = build("torn", "-shared", "-fPIC", "-DALLOCATOR", made="libtorn.so")
     program = build("torn", str(library), f"-Wl,-rpath,{library.parent}", made="torn")
     recorded = record(program)

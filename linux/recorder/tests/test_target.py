@@ -136,7 +136,7 @@ def test_a_damaged_capture_is_named_as_one(stream: bytes, tmp_path: Path) -> Non
 
 
 def test_capture_that_starts_late(firmware: Path, tmp_path: Path) -> None:
-    """Noise in front, in between and at the end costs the blocks it hits and no others."""
+    """Noise before, in between and at the end costs the blocks it hits and no others."""
     run(firmware, tmp_path / "stream", 11, 5000)
     data = (tmp_path / "stream").read_bytes()
     whole = merge.merge_target(tmp_path / "stream", tmp_path / "out.tau")

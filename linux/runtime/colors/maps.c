@@ -6,7 +6,7 @@
 
 #define END (-1)
 
-// The next character; END behind the last one.
+// The next character; END after the last one.
 static int character(struct tau_maps *maps) {
     if (maps->at == maps->filled) {
         ssize_t bytes;
@@ -22,7 +22,7 @@ static int character(struct tau_maps *maps) {
     return (unsigned char)maps->text[maps->at++];
 }
 
-// A hexadecimal number and the character behind it, which is not returned.
+// A hexadecimal number and the character after it, which is not returned.
 static uintptr_t address(struct tau_maps *maps) {
     uintptr_t found = 0;
     for (;;) {

@@ -70,7 +70,7 @@ static const char *check_page(const struct tau_colors_task *task, uintptr_t page
     const bool is_heap = is_of_heap(task, page);
     const bool is_own = is_heap || (part != NULL && part->kind == TAU_COLORS_STACK);
     if (part == NULL && !is_heap) {
-        return wrong(task, page, "is mapped, but is no page of its plan");
+        return wrong(task, page, "is mapped, but its plan does not have it");
     }
     if (!is_owned(task, page, TAU_TLB_COLOR_DATA) ||
         (!is_heap && !is_owned(task, page, TAU_TLB_COLOR_CODE))) {

@@ -6,7 +6,7 @@
 #include "linux/runtime/settings.h"
 
 #define DAMAGED "the settings' tasks are damaged"
-#define CHUNK_BYTES ((size_t)1 << 18)  // of tables
+#define CHUNK_BYTES ((size_t)1 << 18)  // tables grow by this
 
 struct tau_colors tau_colors;
 
@@ -45,7 +45,7 @@ uint32_t *tau_colors_table(size_t count) {
 
 // ---- Words -------------------------------------------------------------------------------------
 
-// The number that begins at *TEXT, which moves behind it and a blank. False if there is none.
+// The number that begins at *TEXT, which moves after it and a blank. False if there is none.
 static bool number(const char **text, uint64_t *found) {
     const bool is_found = tau_settings_number(text, UINT64_MAX, found);
     *text += **text == ' ';
@@ -62,7 +62,7 @@ static bool numbers(const char **text, size_t count, const uint64_t *most, uint6
     return true;
 }
 
-// The word at *TEXT, which moves behind it and a blank. False if it does not fit.
+// The word at *TEXT, which moves after it and a blank. False if it does not fit.
 static bool word(const char **text, char *found, size_t bytes) {
     size_t length = 0;
     while ((*text)[length] != ' ' && (*text)[length] != '\0') {

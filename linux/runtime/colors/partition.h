@@ -14,7 +14,7 @@
 #define TAU_COLORS_ARRAYS_MAX 16u
 #define TAU_COLORS_STRUCTURES_MAX 16u
 #define TAU_COLORS_NAME_BYTES 32u
-#define TAU_COLORS_PARTS_MAX 4096u  // of all tasks
+#define TAU_COLORS_PARTS_MAX 4096u  // all tasks together
 
 enum tau_colors_kind { TAU_COLORS_STACK, TAU_COLORS_GLOBALS, TAU_COLORS_CODE };
 
@@ -32,7 +32,7 @@ struct tau_colors_task {
     enum tau_tlb_color_mode mode;
     struct tau_tlb_color_window heap_window;
     uint32_t heap_pages;     // 0: no heap
-    uint32_t thread_number;  // of --thread; 0: none
+    uint32_t thread_number;  // from --thread; 0: none
     const struct tau_colors_part *parts;
     size_t parts_count;
     struct tau_tlb_color heap;  // heaps.c

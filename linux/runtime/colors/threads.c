@@ -8,7 +8,7 @@
 #include "linux/runtime/colors/tau_task.h"
 
 __thread struct tau_colors_thread *tau_colors_me;
-// Of a thread that was created without a record, as the first one.
+// For a thread that was created without a record, such as the first one.
 static __thread struct tau_colors_thread mine;
 static struct tau_colors_thread created[TAU_COLORS_THREADS_MAX];
 

@@ -164,7 +164,7 @@ def test_what_does_not_fit_is_spilled_or_refused(
     done = run(program, "name:small", options=("--colors", plan, "--unverified", "--strict"))
     assert done.document["refusals"] > 0 and done.document["spilled_objects"] == 0
     task = done.document["colors"]["tasks"][0]
-    assert task["objects"] * 20 < task["heap_bytes"]  # not those that were refused
+    assert task["objects"] * 20 < task["heap_bytes"]  # Not those that were refused.
 
 
 def test_random_calls_of_a_task(build: Build, run: RunProgram, plan_tasks: PlanTasks) -> None:
@@ -234,7 +234,9 @@ def test_threads_of_cxx(build: Build, run: RunProgram, plan_tasks: PlanTasks) ->
     assert one["stacks"] == 1 and one["objects"] > 400 and two["objects"] > 450
 
 
-def test_neighbor_pages_are_no_memory(build: Build, run: RunProgram, plan_tasks: PlanTasks) -> None:
+def test_neighbor_pages_are_not_memory(
+    build: Build, run: RunProgram, plan_tasks: PlanTasks
+) -> None:
     """A stack that overflows, a foreign pointer and a page between runs end the program."""
     plan = plan_tasks("zen4", {"one": (5 * 4096, 16384, 0)})
     program = build("colors_misuse", INCLUDE)

@@ -84,9 +84,9 @@ def test_a_measured_geometry(tau: Tau, plan_tlb: MakePlan, tmp_path: Path) -> No
     said = geometry_file(tmp_path / "said.toml", source="user")
     refused(tau, "was not measured", "--colors", plan, "--geometry", said)
     foreign = geometry_file(tmp_path / "foreign.toml", reference="timing on a 6502")
-    refused(tau, "of another processor", "--colors", plan, "--geometry", foreign)
+    refused(tau, "for another processor", "--colors", plan, "--geometry", foreign)
     other = geometry_file(tmp_path / "other.toml", sets=128)
-    refused(tau, "is for known, whose sets are not", "--colors", plan, "--geometry", other)
+    refused(tau, "is for known, whose sets differ", "--colors", plan, "--geometry", other)
     missing = tmp_path / "missing.toml"
     refused(tau, r"missing.toml(.|\n)*tau tlb discover", "--colors", plan, "--geometry", missing)
 

@@ -14,7 +14,7 @@ ARCHIVES = Path("/usr/src/glibc")
 TIMEOUT_S = 300
 FILES = ("malloc/tst-*.[ch]", "malloc/mallocbug.c", "support/*.[ch]", "test-skeleton.c")
 HEADERS = ("include/array_length.h", "include/libc-diag.h")
-# Of support/: what the tests call, and what that calls.
+# Functions in support/ that the tests need.
 SUPPORT = (
     *("check", "delayed_exit", "ignore_stderr", "oom_error", "set_fortify_handler", "temp_file"),
     *("support_quote_blob", "support_quote_string", "support_record_failure", "support_test_main"),
@@ -38,7 +38,7 @@ TESTS = (
     *("tst-obstack", "tst-posix_memalign", "tst-pvalloc", "tst-pvalloc-fortify", "tst-realloc"),
     *("tst-reallocarray", "tst-tcfree1", "tst-tcfree2", "tst-tcfree3", "tst-trim1", "tst-valloc"),
 )
-LONG = ("tst-mallocfork2", "tst-mallocfork3")  # a minute each without us
+LONG = ("tst-mallocfork2", "tst-mallocfork3")  # A minute each without us.
 # It maps pages over the neighbors of a large object, which would be alone in pages of its own: only
 # its part for all systems can apply.
 MORE_FLAGS = {"tst-free-errno": ("-U__linux__",)}

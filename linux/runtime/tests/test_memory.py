@@ -32,7 +32,7 @@ def options(request: pytest.FixtureRequest, plan: MakePlan) -> tuple[object, ...
 def test_a_program_that_limits_itself_gets_what_its_limit_allows(
     build: Build, run: RunProgram, options: tuple[object, ...], kind: str
 ) -> None:
-    """Of 300 MiB all but a twentieth, as with the C library's heap, and a thread before that."""
+    """It gets all but a twentieth of 300 MiB, as with the C library's heap, and a thread first."""
     done = run(build("runtime_limits"), kind, options=options)
     failed, megabytes = map(int, done.stdout.split())
     assert (failed, 285 <= megabytes <= 315) == (0, True), done.stdout
@@ -59,7 +59,7 @@ def test_a_program_that_is_started_with_a_limit(build: Build) -> None:
 def test_memory_is_given_back(
     build: Build, run: RunProgram, options: tuple[object, ...]
 ) -> None:
-    """Of a large object when it is freed, of small ones by malloc_trim; what comes after is clear.
+    """A large object's memory on free, small ones' by malloc_trim. Later objects are clear.
     """
     done = run(build("runtime_limits"), "back", options=options)
     after_large, after_trim, is_given, wrong = map(int, done.stdout.split())
@@ -87,7 +87,7 @@ def test_what_a_resize_leaves_is_given_back(
 def test_a_large_calloc_takes_no_memory(
     build: Build, run: RunProgram, options: tuple[object, ...]
 ) -> None:
-    """Of addresses that were used before; all of its bytes are clear."""
+    """Also at addresses that were used before. All of its bytes are clear."""
     resident, wrong = map(
         int, run(build("runtime_grows"), "clear", options=options).stdout.split()
     )

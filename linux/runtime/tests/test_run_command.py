@@ -59,7 +59,7 @@ def test_peaks_and_spilled_objects(run: RunProgram, plan: MakePlan) -> None:
 
 
 def test_the_advised_margin_is_one_that_plan_takes(run: RunProgram, plan: MakePlan) -> None:
-    """It is a percentage, also above 100 %. Beyond the largest margin there is no such advice."""
+    """It is a percentage, also above 100 %. Beyond the largest margin it advises nothing."""
     options = ("--plan", plan(100 * 60_000), "--preset", "none")
     done = run(*objects(500, 40_000), options=options)
     (advised,) = re.findall(r"--margin (\S+) or more;", done.stderr)
@@ -120,7 +120,7 @@ print(moved[:400_000] == b"A" * 400_000, b"Z" * 16 in moved)
 
 
 def test_a_move_to_the_spill_heap_copies_the_object_alone(run: RunProgram, plan: MakePlan) -> None:
-    """What lies behind it in the planned heap is its neighbor's."""
+    """What lies after it in the planned heap is its neighbor's."""
     options = ("--plan", plan(2_500_000), "--preset", "none")
     done = run("python3", "-S", "-c", OBJECTS + NEIGHBOR, options=options)
     assert (done.status, done.stdout) == (0, "True False\n"), done.stderr

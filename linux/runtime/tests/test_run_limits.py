@@ -1,4 +1,4 @@
-"""`tau run` on a plan of `tau plan --guarantee`: what it counts, warns of and refuses.
+"""`tau run` on a plan of `tau plan --guarantee`: its counts, warnings and refusals.
 
 Method: a program holds so many objects of a size at once, in one thread or several, on limits that
 are known. Its other objects are in a band of their own.
@@ -214,7 +214,7 @@ def test_a_program_that_writes_its_own_counts(run: RunProgram, bands: MakePlan) 
 
 
 def test_a_full_disk(build: Build, tau: Tau, bands: MakePlan) -> None:
-    """What was counted is on stderr, and the command does not succeed."""
+    """The counts are on stderr, and the command does not succeed."""
     words = ("--json", "/dev/full", "--plan", bands(OTHERS, (SIZE, LIMIT)))
     done = tau("run", *words, "--", build(PROGRAM, "-pthread"), 25, SIZE)
     assert (done.returncode, done.stdout) == (125, "0\n")

@@ -86,13 +86,13 @@ def test_fork_while_others_allocate(
 
 
 def test_children_with_the_thread_id_of_another(build: Build, run: RunProgram) -> None:
-    """Of vfork, and of a clone without fork handlers: nobody sleeps for good at the lock."""
+    """After vfork, and after a clone without fork handlers: nobody sleeps forever at the lock."""
     done = run(build("runtime_clone"))
     assert (done.status, done.stdout) == (0, "done\n"), done.stderr
 
 
 def test_threads_that_meet_seldom_sleep(build: Build, run: RunProgram) -> None:
-    """Of a million calls, few wait in the kernel. All did once one had slept."""
+    """Few of a million calls wait in the kernel. Once one had slept, all did."""
     done = run(build("runtime_meeting"))
     assert done.status == 0 and int(done.stdout) < 20_000, done.stdout
 
@@ -189,7 +189,7 @@ def test_misuse_stops_the_program(
 def test_an_overwritten_header_stops_the_program(
     build: Build, run: RunProgram, plan: MakePlan, kind: str, words: str
 ) -> None:
-    """Whoever finds it: the free of the object in front, or a request."""
+    """Whoever finds it: the free of the object before, or a request."""
     done = run(build("runtime_misuse"), kind, options=("--plan", plan(1 << 20)))
     assert (done.status, done.stdout, done.document["signal"]) == (134, "", "SIGABRT")
     assert re.search(rf"^tau run: runtime_misuse\[\d+\]: {words} overwritten$", done.stderr, re.M)
@@ -211,7 +211,7 @@ def test_an_overwritten_block_of_a_band_stops_the_program(
 def test_an_overwritten_control_block_loses_no_counts(
     build: Build, run: RunProgram, plan: MakePlan, is_planned: bool, more: str
 ) -> None:
-    """What lies in front of the first object is overwritten: the report looks at it with care. A
+    """What lies before the first object is overwritten: the report looks at it with care. A
     program that does not notice ends as without us.
     """
     options = ("--plan", plan(1 << 20, (64, 4))) if is_planned else ()

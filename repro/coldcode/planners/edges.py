@@ -78,7 +78,7 @@ def executions(recordings: Sequence[CodeRecording], addresses: np.ndarray) -> np
 
 
 def _jumps(code: Code) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Of each jump, call and branch: the piece it is in, its target, its address, whether it is
+    """For each jump, call and branch: the piece it is in, its target, its address, whether it is
     conditional."""
     rows = [
         (number, target, site, is_branch)

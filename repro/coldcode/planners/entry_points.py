@@ -2,9 +2,10 @@
 
 A cold piece is an entry point if code that stays in RAM jumps to it or calls it. entries(p) are the
 entry points from which a page is reached through cold code alone; pcount(e) is how many pages e
-reaches. Repeat: M are the entry points of the largest pcount; merge the two pages that fit together
-and have most entry points of M in common; ties: most entry points in common; then, which the paper
-leaves open: the smallest pages, the lowest pieces. Pages with nothing in common are not merged.
+reaches. Repeat: M are the entry points of the largest pcount. Merge the two pages that fit together
+and have most entry points of M in common. If several pairs do, merge the pair with most entry
+points in common. The paper leaves further ties open: here the smallest pages win, then the lowest
+pieces. Pages with nothing in common are not merged.
 
 Pages with equal entries stay alike, so they are one *kind*: only kinds are compared, and of each
 only its smallest pages. Sets of entry points are the bits of a number.
@@ -40,7 +41,7 @@ def clustered(cold: LinkedPieces) -> Pages:
 
 
 def entries_of(cold: LinkedPieces) -> dict[int, int]:
-    """Of each piece the entry points that reach it, as bits."""
+    """For each piece, the entry points that reach it, as bits."""
     callees: dict[int, list[int]] = defaultdict(list)
     entry_points = set()
     for source, target, _ in cold.edges():
@@ -72,7 +73,7 @@ class _Kinds:
         self.words = -(-max(map(int.bit_length, entries.values()), default=0) // WORD_BITS) or 1
         self.rows: dict[int, int] = {}
         self.bits = np.zeros((64, self.words), np.uint64)
-        self.sizes = np.zeros(64, np.int64)  # of the set
+        self.sizes = np.zeros(64, np.int64)  # entry points in each set
         self.smallest = np.full(64, PAGE_BYTES + 1)  # page of the kind
         self.pages: list[list[Page]] = []
         self.pcount = np.zeros(self.words * WORD_BITS, np.int64)
@@ -178,6 +179,6 @@ def _pair(row: int, page: Page, other_row: int, other: Page) -> tuple[int, Page,
 
 
 def _rank(pair: Sequence) -> tuple[int, int, int]:
-    """Of pairs with equally many common entry points: bytes, pieces."""
+    """The order of pairs with equally many common entry points: bytes, then pieces."""
     _, page, _, other = pair
     return page[0] + other[0], page[1], other[1]

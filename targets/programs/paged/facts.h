@@ -16,7 +16,7 @@ struct facts {
     void *heap;           // first argument of malloc, resize, free
     void *fault_subject;  // first argument of the fault handler
     const uint32_t *mapped_pages;
-    const void *regions;  // of the validity array; the plain table's entries
+    const void *regions;  // the validity array's regions, or the plain table's entries
     const void *stacks;
     uint32_t pages_count;
     uint32_t table_bytes;

@@ -10,7 +10,7 @@ enum tau_status tau_image_start(unsigned char *memory, uint32_t size_bytes, uint
 static struct tau_frames machine;
 static struct tau_frames frames;
 
-// MEMORY is for the links of the frames and, behind them, the tables.
+// MEMORY is for the links of the frames and, after them, the tables.
 enum tau_status tau_image_start(unsigned char *memory, uint32_t size_bytes, uint32_t frames_count,
                                 uint32_t first, uint32_t pages) {
     const uint32_t links_bytes = frames_count * (uint32_t)sizeof(uint32_t);

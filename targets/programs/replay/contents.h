@@ -5,7 +5,7 @@
 //
 // At lower levels none of this is compiled, so the measured program is the one without it.
 //
-// A map behind the slots, in plain memory, has one bit per known word. Heap pages for which the map
+// A map after the slots, in plain memory, has one bit per known word. Heap pages for which the map
 // has no room are not checked. The check itself never faults: a known word was written, and its
 // page stays mapped until its object is freed.
 #ifndef TAU_REPLAY_CONTENTS_H

@@ -6,7 +6,7 @@
 
 struct value {
     struct value *next;
-    struct value *first;  // of a list or an object
+    struct value *first;  // first member of a list or an object
     char *name;           // in an object
     char *text;
     uint32_t number;

@@ -5,8 +5,8 @@
 // - Output goes through write, because a stdio allocates buffers of its own.
 // - No enum, time_t, wchar_t or FILE is in a structure: their sizes differ between systems. `long`
 //   and pointers have 4 bytes on one side and 8 on the other, as in any program.
-// - A failed allocation is counted, and served from a store of its own. So the program goes on,
-//   and its checksum says whether the heap kept what was written.
+// - A failed allocation is counted, and served from a store of its own. So the program goes on, and
+//   its checksum says whether the heap kept the data.
 #ifndef PROGRAM_H
 #define PROGRAM_H
 

@@ -5,7 +5,7 @@
 #include "tool/native/trace/trace.h"
 
 #define TAU_TRACE_CSV_HEADER "op,id,size,align,time,thread,site,flags\n"
-// A site that begins with one of these is written behind an apostrophe.
+// A site that begins with one of these is written after an apostrophe.
 #define TAU_TRACE_CSV_FORMULA "=+-@\t'"
 
 struct tau_trace_exporter;

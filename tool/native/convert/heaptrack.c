@@ -1,14 +1,14 @@
 // heaptrack's raw records (`heaptrack --raw`, file format version 3; all numbers hexadecimal,
 // strings preceded by their length):
 //
-//   v PROGRAM FORMAT                     versions
-//   X TEXT                               the command line
-//   x LEN PATH                           the executable
-//   m LEN PATH BASE (VADDR SIZE)...      a module; "m 1 -" forgets all, "x" is the executable
-//   t IP PARENT                          the innermost frame of the next trace
-//   c MS                                 milliseconds since the start
-//   + SIZE TRACE PTR                     an allocation
-//   - PTR                                a free
+//   v PROGRAM FORMAT                     Versions.
+//   X TEXT                               The command line.
+//   x LEN PATH                           The executable.
+//   m LEN PATH BASE (VADDR SIZE)...      A module. "m 1 -" forgets all, "x" is the executable.
+//   t IP PARENT                          The innermost frame of the next trace.
+//   c MS                                 Milliseconds since the start.
+//   + SIZE TRACE PTR                     An allocation.
+//   - PTR                                A free.
 //
 // A raw file lacks the time between two `c` lines, the thread, and the called function: calloc and
 // aligned_alloc look like malloc, realloc like a free and a malloc. An interpreted file has no

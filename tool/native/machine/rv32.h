@@ -42,8 +42,8 @@ struct tau_rv32_instruction {
     uint8_t rd;
     uint8_t rs1;
     uint8_t rs2;
-    int32_t immediate;  // of jumps and auipc: the address
-    uint32_t next;      // the address behind it
+    int32_t immediate;  // for jumps and auipc: the address
+    uint32_t next;      // the address after it
 };
 
 struct tau_rv32 {
@@ -65,7 +65,7 @@ struct tau_rv32 {
     uint64_t instructions;
     uint64_t accesses;
     uint64_t payload_bytes;
-    uint64_t instructions_max;  // of one call
+    uint64_t instructions_max;  // per call
     uint32_t address;           // that the last stop is about
     uint32_t pc;                // and where it happened
 };

@@ -148,7 +148,7 @@ static void search_end(struct search *search) {
     free(search->sums);
 }
 
-// Redoes the sums behind class FIRST, whose BUDGETED bytes changed; returns the largest of Eq 4.
+// Redoes the sums after class FIRST, whose BUDGETED bytes changed; returns the largest of Eq 4.
 static int64_t largest_sum(const struct search *search, size_t first, const int64_t *budgeted) {
     int64_t largest = 0;
     for (size_t i = first; i < search->classes; i++) {
@@ -166,7 +166,7 @@ static int64_t largest_sum(const struct search *search, size_t first, const int6
     return largest;
 }
 
-// Counts up like an odometer. Returns the first class that changed; classes_count behind the last
+// Counts up like an odometer. Returns the first class that changed; classes_count after the last
 // combination.
 static size_t next_combination(size_t classes_count, const uint64_t *most, uint64_t *counts) {
     for (size_t i = classes_count; i-- > 0;) {

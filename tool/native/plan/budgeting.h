@@ -26,7 +26,7 @@ TAU_TRACE_EXPORT enum tau_profile_status tau_budgeting_greedy(const struct tau_p
 
 // Exhaustive search [P1-15]: COUNTS with the largest sum of Eq 7 among all products of 0 ... MOST
 // that hold Eq 5, the first best in counting order (the last class counts fastest). Time:
-// O(combinations * instants); a step redoes only the sums behind the class that changed. Fails if
+// O(combinations * instants); a step redoes only the sums after the class that changed. Fails if
 // and only if memory is short.
 TAU_TRACE_EXPORT enum tau_profile_status tau_budgeting_exhaustive(const struct tau_profile *profile,
                                                                   uint64_t limit_bytes,

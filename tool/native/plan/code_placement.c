@@ -72,7 +72,7 @@ static uint64_t queue_faults(const struct queue *queue, const struct tau_code_se
     uint64_t faults = 0;
     uint32_t next = 0;
     memset(queue->is_loaded, 0, (size_t)queue->pages_count + 1);
-    // The page behind the last one is never touched: an empty frame evicts it.
+    // The page after the last one is never touched: an empty frame evicts it.
     for (uint32_t frame = 0; frame < queue->frames_count; frame++) {
         queue->held[frame] = (uint16_t)queue->pages_count;
     }
@@ -113,7 +113,7 @@ struct improvement {
     uint32_t *places;      // touches that fault now
     uint32_t members_count;
     uint64_t places_count;
-    uint64_t faults;  // of all replays
+    uint64_t faults;  // in all replays
     uint64_t random;
 };
 

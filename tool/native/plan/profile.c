@@ -30,8 +30,8 @@ struct change_list {
 struct reduction {
     size_t classes_count;
     uint64_t *sizes_bytes;
-    uint64_t *value, *emitted;  // of each dimension: now, and at the last kept instant
-    uint64_t *reference;        // of each dimension, one reference behind the other
+    uint64_t *value, *emitted;  // per dimension: now, and at the last kept instant
+    uint64_t *reference;        // per dimension, one reference after the other
     struct change_list *changes;
     uint32_t *dirty;  // dimensions changed since the last kept instant
     uint8_t *is_dirty;

@@ -17,8 +17,8 @@ struct conversion {
     struct tau_accesses_facts *facts;
     enum tau_trace_status status;
     uint64_t clock;
-    uint32_t slot;    // of the event before
-    uint32_t thread;  // of the rows from here on
+    uint32_t slot;    // the slot of the event before
+    uint32_t thread;  // the thread of the rows from here on
     uint32_t *sites;  // the writer's index of each site of the file, which counts from 1
     size_t sites_count, sites_room;
     size_t batch_count;

@@ -24,26 +24,26 @@
 
 enum tau_merge_status {
     TAU_MERGE_OK = 0,
-    TAU_MERGE_INPUT_FAILED,     // the raw recording cannot be read; errno has the cause
-    TAU_MERGE_NOT_A_RECORDING,  // no magic
-    TAU_MERGE_NEWER_VERSION,    // made by a newer recorder
+    TAU_MERGE_INPUT_FAILED,     // The raw recording cannot be read. errno has the cause.
+    TAU_MERGE_NOT_A_RECORDING,  // No magic.
+    TAU_MERGE_NEWER_VERSION,    // Made by a newer recorder.
     TAU_MERGE_NO_MEMORY,
-    TAU_MERGE_STOPPED,            // by the progress function
-    TAU_MERGE_OLDER_VERSION,      // made by an earlier recorder
-    TAU_MERGE_SEVERAL_MACHINES,   // target: blocks of different ABIs
-    TAU_MERGE_TRACE_FAILED = 16,  // + enum tau_trace_status: the trace could not be written
+    TAU_MERGE_STOPPED,            // By the progress function.
+    TAU_MERGE_OLDER_VERSION,      // Made by an earlier recorder.
+    TAU_MERGE_SEVERAL_MACHINES,   // Target: blocks of different ABIs.
+    TAU_MERGE_TRACE_FAILED = 16,  // + enum tau_trace_status: the trace could not be written.
 };
 
 struct tau_merge_result {
     uint64_t events;
     uint64_t chunks;
-    uint64_t damaged_chunks;  // chunks or blocks of which a part could not be decoded
-    uint64_t implied_frees;   // frees that no row told
-    uint64_t lost_blocks;     // target: gaps in the sequence
-    uint64_t dropped_rows;    // target: refused by the firmware's write function
-    uint64_t restarts;        // target: the firmware began again, so everything was freed
-    uint64_t mark;            // target: how it ends, FLUSHED or PROGRAM_END of tau_record_control,
-                              // or 0: more rows may be missing
+    uint64_t damaged_chunks;  // Chunks or blocks of which a part could not be decoded.
+    uint64_t implied_frees;   // Frees that no row told.
+    uint64_t lost_blocks;     // Target: gaps in the sequence.
+    uint64_t dropped_rows;    // Target: refused by the firmware's write function.
+    uint64_t restarts;        // Target: the firmware began again, so everything was freed.
+    uint64_t mark;            // Target: how it ends, FLUSHED or PROGRAM_END of tau_record_control,
+                              // or 0: more rows may be missing.
     uint64_t unknown_count, inherited_count, double_free_count;
     uint64_t peak_live_bytes, peak_live_objects;
     uint64_t threads;

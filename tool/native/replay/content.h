@@ -29,13 +29,13 @@ struct tau_content {
     // A block: how many objects have bits in it, or UINT32_MAX: one has it wholly.
     uint32_t *blocks;
     uint64_t blocks_capacity;
-    uint64_t placement_hash;  // of all pairs of event and offset that were taken
+    uint64_t placement_hash;  // hash of all pairs of event and offset
 };
 
 // An allocator's answer to the request of an event.
 struct tau_content_answer {
     uint64_t event;
-    uint64_t offset;     // of the object in the arena; any number
+    uint64_t offset;     // the object's offset in the arena; any number
     uint64_t alignment;  // that it must have
     bool is_cleared;     // its bytes must be 0
 };

@@ -50,14 +50,14 @@ struct machine {
     bool has_call;                  // is in the mailbox, and not yet taken
     bool is_running;                // a call
     bool is_entered;                // the guest is in use
-    uint8_t *memory;                // of IMAGE_BYTES at image->address
+    uint8_t *memory;                // IMAGE_BYTES at image->address
     struct tau_emulator_code code;  // that memory first, then a firmware's
     uint8_t *arena;
     uint64_t arena_address;
     uint64_t arena_bytes;
     uint32_t *mail;
-    struct tau_emulator_cost cost;  // of the call under way
-    uint64_t moving_blocks;         // of the call under way, which cost nothing
+    struct tau_emulator_cost cost;  // cost of the call under way
+    uint64_t moving_blocks;         // of the call under way; moving them costs nothing
     uint64_t instructions_left;
     uint32_t heap;    // the handle
     uint32_t shared;  // 0: not a budgeted heap
@@ -309,7 +309,7 @@ static void *allocate(struct machine *machine, uint64_t function, uint32_t secon
     static const enum tau_emulator_category category_of_op[] = {
         [TAU_TRACE_MALLOC] = TAU_EMULATOR_MALLOC,
         [TAU_TRACE_CALLOC] = TAU_EMULATOR_CALLOC,
-        [TAU_TRACE_REALLOC] = TAU_EMULATOR_MALLOC,  // of an allocator that has no realloc
+        [TAU_TRACE_REALLOC] = TAU_EMULATOR_MALLOC,  // for an allocator without realloc
         [TAU_TRACE_ALIGNED_ALLOC] = TAU_EMULATOR_ALIGNED_ALLOC,
     };
     const uint8_t op = machine->system.op->op;

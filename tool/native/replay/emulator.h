@@ -37,7 +37,7 @@ enum tau_emulator_isa { TAU_EMULATOR_RV32 = 0, TAU_EMULATOR_M4 = 1, TAU_EMULATOR
 enum tau_emulator_way {
     TAU_EMULATOR_BY_BLOCKS = 0,
     TAU_EMULATOR_BY_INSTRUCTIONS = 1,
-    TAU_EMULATOR_OURS = 2,  // rv32.h instead of unicorn; no Cortex-M4
+    TAU_EMULATOR_OURS = 2,  // rv32.h instead of unicorn. No Cortex-M4.
 };
 
 // The categories of calls. Each call counts for its operation, and some also for a part of it.
@@ -49,16 +49,16 @@ enum tau_emulator_category {
     TAU_EMULATOR_FREE,
     TAU_EMULATOR_REALLOC_IN_PLACE,
     TAU_EMULATOR_REALLOC_MOVED,
-    TAU_EMULATOR_MALLOC_HIT,   // answered by a dedicated region
-    TAU_EMULATOR_MALLOC_MISS,  // answered by the shared region
+    TAU_EMULATOR_MALLOC_HIT,   // Answered by a dedicated region.
+    TAU_EMULATOR_MALLOC_MISS,  // Answered by the shared region.
     TAU_EMULATOR_FREE_HIT,
     TAU_EMULATOR_FREE_MISS,
     TAU_EMULATOR_CATEGORIES,
 };
 
 // Values of emulator_error in addition to unicorn's: code that ended the run before the trace did.
-#define TAU_EMULATOR_HALTED 2000u   // the processor waits for an interrupt
-#define TAU_EMULATOR_ENDLESS 2001u  // a call took too many instructions
+#define TAU_EMULATOR_HALTED 2000u   // The processor waits for an interrupt.
+#define TAU_EMULATOR_ENDLESS 2001u  // A call took too many instructions.
 
 #define TAU_EMULATOR_REGIONS_MAX 8u
 #define TAU_EMULATOR_PAYLOAD_MAX 16u
@@ -85,43 +85,43 @@ struct tau_emulator_image {
     uint64_t bytes_count;
     uint64_t address;
     uint64_t init, malloc, calloc, aligned_alloc, realloc, free;
-    uint64_t alignment;  // what each object without an asked alignment has at least
-    uint64_t shared;     // tells where a budgeted heap's shared region starts
+    uint64_t alignment;  // What each object without an asked alignment has at least.
+    uint64_t shared;     // Tells where a budgeted heap's shared region starts.
     uint64_t stub_start, stub_end, stub_loop, stub_move_done, stub_set_done, stub_return, mailbox;
-    uint64_t move_function, copy_function, fill_function;  // for TAU_EMULATOR_OURS
+    uint64_t move_function, copy_function, fill_function;  // For TAU_EMULATOR_OURS.
     const struct tau_emulator_region *regions;
     uint64_t regions_count;
     const struct tau_emulator_range *payload;
     uint64_t payload_count;
-    uint64_t init_bytes_argument;  // which of a firmware's init is the heap's size, from 0
-    uint64_t global_pointer;       // what a firmware's start gives gp, on RISC-V
+    uint64_t init_bytes_argument;  // Which of a firmware's init is the heap's size, from 0.
+    uint64_t global_pointer;       // What a firmware's start gives gp, on RISC-V.
 };
 
 struct tau_emulator_calls {
     uint64_t count;
     struct tau_emulator_tally instructions;
-    struct tau_emulator_tally accesses;  // RV32 only
+    struct tau_emulator_tally accesses;  // RV32 only.
 };
 
 struct tau_emulator_result {
     struct tau_replay_result replay;
     struct tau_emulator_calls calls[TAU_EMULATOR_CATEGORIES];
-    uint64_t payload_bytes;   // moved and filled by this side
-    uint64_t is_truncated;    // stopped at the limit of instructions
-    uint64_t stack_bytes;     // the most that a call, or init, used
-    uint64_t init_bytes;      // the size that a firmware makes its heap with; 0: it was not seen
-    uint64_t emulator_error;  // unicorn's uc_err, 1000 + enum tau_rv32_stop, or above
-    uint64_t fault_address;   // the program counter then
+    uint64_t payload_bytes;   // Moved and filled by this side.
+    uint64_t is_truncated;    // Stopped at the limit of instructions.
+    uint64_t stack_bytes;     // The most that a call, or init, used.
+    uint64_t init_bytes;      // The size that a firmware makes its heap with; 0: it was not seen.
+    uint64_t emulator_error;  // unicorn's uc_err, 1000 + enum tau_rv32_stop, or above.
+    uint64_t fault_address;   // The program counter then.
 };
 
 struct tau_emulator_settings {
-    uint64_t heap_bytes;      // of the arena
-    const uint32_t *classes;  // pairs of size and count, for a budgeted heap
+    uint64_t heap_bytes;      // Size of the arena.
+    const uint32_t *classes;  // Pairs of size and count, for a budgeted heap.
     uint64_t classes_count;
-    uint64_t instructions_max;  // of the whole run
-    uint64_t way;               // enum tau_emulator_way
-    uint64_t goes_on;           // after a request that is refused, as a program does that copes
-    uint64_t realloc_forgets_alignment;  // as tau_replay_system
+    uint64_t instructions_max;  // Limit for the whole run.
+    uint64_t way;               // enum tau_emulator_way.
+    uint64_t goes_on;           // After a request that is refused, as a program does that copes.
+    uint64_t realloc_forgets_alignment;  // As tau_replay_system.
 };
 
 // Runs REPLAY on IMAGE. Without goes_on it stops at the first request that is refused; with it,

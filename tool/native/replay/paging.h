@@ -2,7 +2,7 @@
 // free, and the fault handler for a touch of an unmapped page.
 //
 // 1. The image holds the shipped core and targets/programs/paged/paged.c, which starts it. The heap
-//    is the first piece of the machine's memory, tables and links of frames are behind it.
+//    is the first piece of the machine's memory, tables and links of frames are after it.
 // 2. Whether a page is mapped is read from the tables in the target's memory, as its MMU would. An
 //    access of the emulated code to a heap page that is not mapped is a fault of the allocator.
 // 3. A touch, the clearing of calloc and the copy of a moving realloc access their pages. A page
@@ -36,7 +36,7 @@ enum tau_paging_kind {
 // Addresses of the target's functions.
 struct tau_paging_image {
     struct tau_rv32_image code;
-    uint64_t start;  // of targets/programs/paged/paged.c, with its struct of facts
+    uint64_t start;  // start of targets/programs/paged/paged.c, with its struct of facts
     uint64_t facts;
     uint64_t functions[TAU_PAGING_KINDS];
     uint64_t alignment;
@@ -46,16 +46,16 @@ struct tau_paging_image {
 struct tau_paging_settings {
     uint64_t heap_pages;
     uint64_t frames_count;
-    uint64_t granule_bytes;     // of touches
-    uint64_t end_time;          // of a clock that counts accesses; 0: the clock is another
+    uint64_t granule_bytes;     // granularity of touches
+    uint64_t end_time;          // if the clock counts accesses; 0: another clock
     uint64_t touches_all;       // every object is touched as a whole when it is new
-    uint64_t instructions_max;  // of a call
+    uint64_t instructions_max;  // per call
 };
 
 struct tau_paging_sample {
     uint64_t event;
     uint32_t kind;        // enum tau_paging_kind
-    uint32_t size_bytes;  // of the object
+    uint32_t size_bytes;  // the object's size
     uint32_t instructions;
     uint32_t accesses;
 };

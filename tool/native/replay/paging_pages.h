@@ -43,11 +43,11 @@ struct paging {
     uint64_t event;
     uint64_t events;
     const struct tau_replay_op *op;
-    uint64_t *times;  // of one block of events; NULL: events weigh, not time
+    uint64_t *times;  // times of one block of events; NULL: events are weights, not time
     size_t times_count;
     size_t next_time;
     uint64_t next_times_block;
-    uint64_t time;  // of the event before
+    uint64_t time;  // time of the event before
 };
 
 // Learns from the image where its tables are.

@@ -9,14 +9,14 @@
 
 #include "tool/native/replay/content.h"
 
-#define BYTES_END (UINT64_MAX / 2)  // of live bytes
+#define BYTES_END (UINT64_MAX / 2)  // more live bytes than any trace has
 
 struct tau_replay {
     struct tau_trace_reader *reader;
     struct tau_replay_facts facts;
     struct tau_replay_op *ops;  // all events, or one block when the trace is streamed
     bool is_in_memory;
-    uint64_t next_block;  // of the walk under way; in memory, all events are one block
+    uint64_t next_block;  // for the walk under way; in memory, all events are one block
     uint64_t blocks;
     struct tau_trace_columns columns;
     void *columns_memory;

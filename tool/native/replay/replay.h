@@ -31,11 +31,11 @@
 #define TAU_REPLAY_OP_SKIP 255u
 
 struct tau_replay_op {
-    uint64_t size_bytes;  // 1 for an object of no bytes: many programs take NULL for a failure
+    uint64_t size_bytes;  // 1 for an object of no bytes: many programs take NULL for a failure.
     uint32_t slot;
-    uint8_t op;          // enum tau_trace_op, or TAU_REPLAY_OP_SKIP: a misuse event
-    uint8_t align_log2;  // 0: the allocator's own; a touch's granules
-    uint16_t is_empty;   // the program asked for no bytes
+    uint8_t op;          // enum tau_trace_op, or TAU_REPLAY_OP_SKIP: a misuse event.
+    uint8_t align_log2;  // 0: the allocator's own; a touch's granules.
+    uint16_t is_empty;   // The program asked for no bytes.
 };
 _Static_assert(sizeof(struct tau_replay_op) == 16, "the bound of memory counts on it");
 
@@ -58,20 +58,20 @@ struct tau_replay_facts {
     uint64_t slots_count;
     uint64_t peak_live_bytes;
     uint64_t peak_live_objects;
-    uint64_t peak_event;  // the event that reached peak_live_bytes first
+    uint64_t peak_event;  // The event that reached peak_live_bytes first.
     uint64_t size_bytes_max;
     uint64_t align_log2_max;
 };
 
 struct tau_replay_result {
-    uint64_t fault;  // enum tau_replay_fault
+    uint64_t fault;  // enum tau_replay_fault.
     uint64_t fault_event;
     uint64_t fault_size_bytes;
-    uint64_t footprint_bytes;  // of the arena, the system's control structures included
-    uint64_t init_status;      // enum tau_status of the core, 0 for others
-    uint64_t placement_hash;   // of all pairs of event and offset in the arena
-    uint64_t refusals;         // requests that were refused where the run goes on
-    uint64_t first_refusal;    // the event of the first one
+    uint64_t footprint_bytes;  // Used part of the arena, the system's control structures included.
+    uint64_t init_status;      // enum tau_status of the core, 0 for others.
+    uint64_t placement_hash;   // Hash of all pairs of event and offset in the arena.
+    uint64_t refusals;         // Requests that were refused where the run goes on.
+    uint64_t first_refusal;    // The event of the first one.
 };
 
 // An allocator. HEAP is the result of init. free returns 0, or a reason for which it refused.
@@ -83,12 +83,12 @@ struct tau_replay_system {
     void *(*aligned_alloc)(void *heap, size_t alignment, size_t size_bytes);
     void *(*realloc)(void *heap, void *pointer, size_t size_bytes);
     int (*free)(void *heap, void *pointer);
-    size_t (*footprint)(void *heap);  // NULL: all of the arena
+    size_t (*footprint)(void *heap);  // NULL: all of the arena.
     void (*close)(struct tau_replay_system *system);
-    size_t alignment;                // what each object without an asked alignment has at least
-    bool realloc_forgets_alignment;  // as in C: a resized object has the least alignment
+    size_t alignment;                // What each object without an asked alignment has at least.
+    bool realloc_forgets_alignment;  // As in C: a resized object has the least alignment.
     int init_status;
-    bool goes_on;  // after a refused request: its object does not exist, or stays as it was
+    bool goes_on;  // After a refused request: its object does not exist, or stays as it was.
     // Set by init, if it has memory of its own instead of the given arena.
     uint8_t *arena;
     uint64_t arena_bytes;
@@ -98,7 +98,7 @@ struct tau_replay_system {
     // Set by a call: the run ends here, with this fault.
     bool is_stopped;
     enum tau_replay_fault stop_fault;
-    uint64_t payload_bytes;  // copied for a realloc that it does not have
+    uint64_t payload_bytes;  // Copied for a realloc that it does not have.
     void *state;
 };
 
@@ -106,9 +106,9 @@ struct tau_replay;
 
 // Why a trace cannot be replayed, and at which event.
 struct tau_replay_refusal {
-    uint64_t status;  // enum tau_trace_status
+    uint64_t status;  // enum tau_trace_status.
     uint64_t event;
-    uint64_t is_too_large;  // it asks for more bytes than any machine has
+    uint64_t is_too_large;  // It asks for more bytes than any machine has.
 };
 
 // Reads the trace of READER once; READER must stay open until tau_replay_close. NULL: *REFUSAL says
@@ -131,10 +131,10 @@ TAU_TRACE_EXPORT int tau_replay_dump(struct tau_replay *replay, int file_descrip
 // A walk over all operations. One at a time, as a streamed trace has one buffer.
 struct tau_replay_walk {
     struct tau_replay *replay;
-    const struct tau_replay_op *ops;  // the block that is read
+    const struct tau_replay_op *ops;  // The block that is read.
     size_t count;
     size_t next;
-    bool has_failed;  // the file could not be read
+    bool has_failed;  // The file could not be read.
 };
 // Starts a walk from the first operation.
 struct tau_replay_walk tau_replay_walk(struct tau_replay *replay);

@@ -25,7 +25,7 @@ struct core_state {
     tlsf_init init_tlsf;
     budget_init init_budget;
     pools_init init_pools;
-    size_t block_alignment;  // of pools
+    size_t block_alignment;  // for pools
     size_t classes_count;
     struct tau_budget_class classes[];
 };

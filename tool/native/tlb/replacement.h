@@ -5,22 +5,22 @@
 #include "tool/native/tlb/simulator.h"
 
 struct tau_tlb_entry {
-    uint64_t key;       // what is translated; 0: nothing
-    uint64_t last_use;  // LRU: when
-    uint32_t owner;     // of the access that brought it in
-    uint32_t is_used;   // NRU: since all were
+    uint64_t key;       // What is translated; 0: nothing.
+    uint64_t last_use;  // LRU: time of the last use.
+    uint32_t owner;     // Who made the access that filled it.
+    uint32_t is_used;   // NRU: used since all were marked used.
 };
 
 struct tau_tlb_level {
     uint32_t sets_count;
     uint32_t ways;
-    uint32_t leaves;  // the least power of two that is at least `ways`
-    uint32_t number;  // the LFSR
+    uint32_t leaves;  // The least power of two that is at least `ways`.
+    uint32_t number;  // The LFSR.
     enum tau_tlb_policy policy;
-    uint64_t now;                   // uses so far
-    struct tau_tlb_entry *entries;  // [set][way]
-    uint32_t *used_counts;          // NRU: of each set
-    uint8_t *older;                 // PLRU: [set][node], 1: the right side; the root is node 1
+    uint64_t now;                   // Uses so far.
+    struct tau_tlb_entry *entries;  // [set][way].
+    uint32_t *used_counts;          // NRU: of each set.
+    uint8_t *older;                 // PLRU: [set][node], 1: the right side. The root is node 1.
 };
 
 // Fails if and only if memory is short; the level can be closed all the same.

@@ -15,7 +15,7 @@
 #define TAU_TLB_ROWS_MAX 16u
 #define TAU_TLB_ARRAYS_MAX 16u
 #define TAU_TLB_STRUCTURES_MAX 32u
-#define TAU_TLB_ENTRIES_MAX (1u << 22)  // of all arrays together
+#define TAU_TLB_ENTRIES_MAX (1u << 22)  // in all arrays together
 #define TAU_TLB_OWNERS_MAX 65536u
 
 enum tau_tlb_policy {
@@ -39,7 +39,7 @@ struct tau_tlb_structure {
     uint32_t constant;
     uint32_t array;
     uint32_t role;       // an enum tau_tlb_role
-    uint32_t page_log2;  // of the bytes that an entry covers
+    uint32_t page_log2;  // bytes that an entry covers
 };
 
 struct tau_tlb_geometry {
@@ -47,7 +47,7 @@ struct tau_tlb_geometry {
     const struct tau_tlb_structure *structures;
     uint32_t arrays_count;
     uint32_t structures_count;
-    uint32_t page_log2;  // of the base page
+    uint32_t page_log2;  // the base page
 };
 
 // Accesses to data or code in pages of one size, in order.
@@ -70,7 +70,7 @@ tau_tlb_simulator_new(const struct tau_tlb_geometry *geometry, enum tau_tlb_poli
 TAU_TRACE_EXPORT void tau_tlb_simulator_delete(struct tau_tlb_simulator *simulator);
 
 // Runs ACCESSES. Fails (false) if and only if an owner is not below owners_count, or no structure
-// translates such pages; then the accesses in front of it were run.
+// translates such pages; then the accesses before it were run.
 TAU_TRACE_EXPORT bool tau_tlb_simulator_run(struct tau_tlb_simulator *simulator,
                                             const struct tau_tlb_accesses *accesses);
 

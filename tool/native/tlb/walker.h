@@ -1,6 +1,6 @@
 // Walks lists of pages on this machine and says how long that took.
 //
-// Each page holds the address of the next one, so that no access begins before the one in front of
+// Each page holds the address of the next one, so that no access begins before the one before
 // it has ended. docs/spec/discover.md says how the numbers are used. One thread at a time.
 #ifndef TAU_TLB_WALKER_H
 #define TAU_TLB_WALKER_H
@@ -14,12 +14,12 @@
 // A walk over pages: SHUFFLES orders, with BURSTS timed bursts of `passes` passes in each.
 struct tau_walker_walk {
     const uint64_t *pages;  // addresses, all mapped by tau_walker_map
-    size_t count;           // of them, > 0
+    size_t count;           // how many, > 0
     uint32_t shuffles;
     uint32_t settling;  // passes before the first burst of each order
     uint32_t bursts;
-    uint32_t passes;  // of a burst, > 0
-    uint64_t seed;    // of the orders
+    uint32_t passes;  // per burst, > 0
+    uint64_t seed;    // chooses the orders
 };
 
 // The clock, in ticks; 0 forever if there is none.

@@ -8,7 +8,7 @@
 //    stream vanishes. If the stack is empty, the prediction is one above the slot taken the last
 //    time it was empty.
 // 4. The slot of a free, realloc or touch is the distance to the slot of the event before, because
-//    programs use and free what they have just used.
+//    programs use and free objects that they have just used.
 //
 // The slot loops have no branch that depends on the data: a random order of malloc and free would
 // mispredict every second one.

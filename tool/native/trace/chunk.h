@@ -29,7 +29,7 @@ struct tau_trace_place {
     struct tau_trace_chunk chunk;  // start_ns is not kept in the index
 };
 
-// Writes the chunk's header to BYTES, in front of its payload, checksum included.
+// Writes the chunk's header to BYTES, before its payload, checksum included.
 void tau_trace_chunk_seal(const struct tau_trace_chunk *chunk, uint8_t *bytes);
 // Reads a chunk's header; false iff the magic is missing. The checksum is not looked at.
 bool tau_trace_chunk_header(const uint8_t *bytes, struct tau_trace_chunk *chunk);

@@ -23,7 +23,7 @@ static inline uint64_t merge(uint64_t hash, uint64_t lane) {
     return (hash ^ absorb(0, lane)) * PRIME_1 + PRIME_4;
 }
 
-// The part of the hash that whole 32-byte steps give; moves *at behind them.
+// The part of the hash that whole 32-byte steps give; moves *at after them.
 static uint64_t hash_steps(const uint8_t **at, const uint8_t *end, uint64_t seed) {
     uint64_t lane[4] = {seed + PRIME_1 + PRIME_2, seed + PRIME_2, seed, seed - PRIME_1};
     const uint8_t *from = *at;

@@ -21,35 +21,35 @@ enum tau_trace_op {
     TAU_TRACE_REALLOC = TAU_TRACE_OP_REALLOC,
     TAU_TRACE_ALIGNED_ALLOC = TAU_TRACE_OP_ALIGNED_ALLOC,
     TAU_TRACE_FREE = TAU_TRACE_OP_FREE,
-    TAU_TRACE_TOUCH = TAU_TRACE_OP_TOUCH,  // not about the object's life: most readers pass it over
+    TAU_TRACE_TOUCH = TAU_TRACE_OP_TOUCH,  // Not about the object's life. Most readers skip it.
 };
 
 #define TAU_TRACE_OPS_COUNT (TAU_TRACE_OP_TOUCH + 1u)
 
 enum tau_trace_flag {
-    TAU_TRACE_UNKNOWN = TAU_TRACE_FLAG_UNKNOWN,      // names an object this trace never saw
-    TAU_TRACE_INHERITED = TAU_TRACE_FLAG_INHERITED,  // as UNKNOWN, but the header names a parent
-                                                     // trace it may come from
-    TAU_TRACE_DOUBLE_FREE = TAU_TRACE_FLAG_DOUBLE_FREE,  // frees (or reallocates) an object again
+    TAU_TRACE_UNKNOWN = TAU_TRACE_FLAG_UNKNOWN,      // Names an object this trace never saw.
+    TAU_TRACE_INHERITED = TAU_TRACE_FLAG_INHERITED,  // As UNKNOWN, but the header names a parent
+                                                     // trace it may come from.
+    TAU_TRACE_DOUBLE_FREE = TAU_TRACE_FLAG_DOUBLE_FREE,  // Frees (or reallocates) an object again.
 };
 
 enum tau_trace_status {
     TAU_TRACE_OK = 0,
-    TAU_TRACE_IO_FAILED,      // errno has the cause
-    TAU_TRACE_NOT_A_TRACE,    // no magic
-    TAU_TRACE_NEWER_VERSION,  // written by a newer program
-    TAU_TRACE_CORRUPT,        // a checksum or a bound does not hold
+    TAU_TRACE_IO_FAILED,      // errno has the cause.
+    TAU_TRACE_NOT_A_TRACE,    // No magic.
+    TAU_TRACE_NEWER_VERSION,  // Written by a newer program.
+    TAU_TRACE_CORRUPT,        // A checksum or a bound does not hold.
     TAU_TRACE_NO_MEMORY,
     TAU_TRACE_DISK_FULL,
-    TAU_TRACE_BAD_EVENT,      // the caller's event breaks a rule of SPEC
-    TAU_TRACE_OLDER_VERSION,  // written before the header named an ABI
+    TAU_TRACE_BAD_EVENT,      // The caller's event breaks a rule of SPEC.
+    TAU_TRACE_OLDER_VERSION,  // Written before the header named an ABI.
 };
 
 // One block of events as columns; each array holds TAU_TRACE_BLOCK_EVENTS_MAX entries and belongs
 // to the caller.
 struct tau_trace_columns {
     uint64_t *time_ns;
-    uint64_t *size_bytes;  // 0 for free; a touch's byte offset
+    uint64_t *size_bytes;  // 0 for free; a touch's byte offset.
     uint32_t *slot;
     uint32_t *thread;
     uint32_t *site;  // 0 = none
@@ -65,29 +65,29 @@ struct tau_trace_totals {
     uint64_t events;
     uint64_t events_of_op[TAU_TRACE_OPS_COUNT];
     uint64_t blocks;
-    uint64_t peak_live_bytes;  // UINT64_MAX if the sum does not fit
+    uint64_t peak_live_bytes;  // UINT64_MAX if the sum does not fit.
     uint64_t peak_live_objects;
-    uint64_t slots_count_max;  // every slot of every event is below this (or TAU_TRACE_SLOT_NONE
-                               // where flagged)
-    uint64_t duration_ns;      // time of the last event
-    uint64_t threads;          // distinct thread numbers
+    uint64_t slots_count_max;  // Every slot of every event is below this (or TAU_TRACE_SLOT_NONE
+                               // where flagged).
+    uint64_t duration_ns;      // Time of the last event.
+    uint64_t threads;          // Distinct thread numbers.
     uint64_t unknown_count, unknown_first_event;
     uint64_t inherited_count;
     uint64_t double_free_count, double_free_first_event;
-    uint64_t recovered;      // 1 if the footer was missing and the totals come from a scan
-    uint64_t dropped_bytes;  // after the last whole chunk, when recovered; 0 if reached_end
-    uint64_t end_live_objects, end_live_bytes;  // never freed
-    uint64_t sizes_rounded_count;  // allocations that the size table counts under a rounded-up size
-    uint64_t sites;                // indexes 1 … sites name a call site
-    uint64_t touched_granules;     // sum over all touches
-    uint64_t reached_end;          // 1 if a whole footer follows the last event: none is missing
+    uint64_t recovered;      // 1 if the footer was missing and the totals come from a scan.
+    uint64_t dropped_bytes;  // After the last whole chunk, when recovered; 0 if reached_end.
+    uint64_t end_live_objects, end_live_bytes;  // Never freed.
+    uint64_t sizes_rounded_count;  // Allocations that the size table counts under a larger size.
+    uint64_t sites;                // Indexes 1 … sites name a call site.
+    uint64_t touched_granules;     // Sum over all touches.
+    uint64_t reached_end;          // 1 if a whole footer follows the last event: none is missing.
 };
 
 // One line of the size table.
 struct tau_trace_size {
     uint64_t size_bytes;
-    uint64_t allocations;  // events that gave an object this size, realloc included
-    uint64_t peak_live;    // most objects of this size alive at once
+    uint64_t allocations;  // Events that gave an object this size, realloc included.
+    uint64_t peak_live;    // Most objects of this size alive at once.
 };
 
 struct tau_trace_writer;

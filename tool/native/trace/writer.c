@@ -64,7 +64,7 @@ static enum tau_trace_status write_all(struct tau_trace_writer *writer, const ui
     return TAU_TRACE_OK;
 }
 
-// Seals the payload that lies behind the chunk's header at BYTES, writes both and notes the place.
+// Seals the payload that lies after the chunk's header at BYTES, writes both and notes the place.
 static enum tau_trace_status write_chunk(struct tau_trace_writer *writer,
                                          const struct tau_trace_chunk *chunk, uint8_t *bytes) {
     if (writer->index_count == writer->index_room) {
@@ -88,7 +88,7 @@ static enum tau_trace_status write_chunk(struct tau_trace_writer *writer,
     return status;
 }
 
-// Packs RAW bytes behind a word with their number; returns the bytes at TO, which has
+// Packs RAW bytes after a word with their number; returns the bytes at TO, which has
 // room for 4 + RAW.
 static size_t pack_table(struct tau_trace_writer *writer, const uint8_t *raw, size_t count,
                          uint8_t *to) {
@@ -277,7 +277,7 @@ static enum tau_trace_status write_footer(struct tau_trace_writer *writer) {
         tau_trace_store64(counts, writer->index_count);
         tau_trace_store64(counts + 8, sizes_count);
         uint8_t *to = put_index(counts + 24, writer->index, writer->index_count);
-        // The packed sizes follow the index; the word in front of them moves into the fixed part.
+        // The packed sizes follow the index; the word before them moves into the fixed part.
         size_t raw_bytes = (size_t)(put_sizes(raw, sizes, sizes_count) - raw);
         size_t stored = pack_table(writer, raw, raw_bytes, to) - 4;
         memmove(to, to + 4, stored);
@@ -331,7 +331,7 @@ uint32_t tau_trace_writer_site(struct tau_trace_writer *writer, const char *modu
     return tau_trace_sites_index(&writer->sites, module, offset);
 }
 
-// Copies COUNT events behind those that wait in the block.
+// Copies COUNT events after those that wait in the block.
 static void block_add(struct tau_trace_writer *writer, const struct tau_trace_columns *from,
                       size_t count) {
     struct tau_trace_columns to = tau_trace_columns_from(&writer->block, writer->block_count);

@@ -72,7 +72,7 @@ def read_chunks(data: bytes) -> Iterator[Chunk]:
             raise DamagedError(where, "the file ends within the chunk", RECORD_AGAIN)
         payload = view[first : first + size]
         if zlib.crc32(payload, zlib.crc32(view[place : place + CHECKED_BYTES])) != checksum:
-            raise DamagedError(where, "the checksum does not hold")
+            raise DamagedError(where, "the checksum does not match")
         yield Chunk(kind, count, payload, f"{KIND_NAMES[kind]}, {where}")
         place, number = first + size, number + 1
 
@@ -84,7 +84,7 @@ def _check_file_header(data: bytes) -> None:
         raise DamagedError("header", "the file ends within the header", RECORD_AGAIN)
     _, version, checksum = FILE_HEADER.unpack_from(data)
     if zlib.crc32(data[: FILE_HEADER.size - 4]) != checksum:
-        raise DamagedError("header", "the checksum does not hold")
+        raise DamagedError("header", "the checksum does not match")
     if version > form.VERSION:
         cause = f"version {version} is newer than {form.VERSION}, the latest that is known"
         raise DamagedError("header", cause, "upgrade tautochrone, then try again")

@@ -33,7 +33,7 @@ class Instruction:
 
     @property
     def end(self) -> int:
-        """The address behind it."""
+        """The address after it."""
         return self.address + self.size
 
 

@@ -25,9 +25,9 @@ REPLAYED, LINK_ORDER = PLANNERS = "replayed", "link-order"
 PARTS = (1.0, 0.9999, 0.9995, 0.999, 0.995, 0.99, 0.98)
 PARTS_OF_FOOTPRINTS = (*PARTS, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
 FRAMES = (4, 8, 16, 32, 64)
-FRAMES_OF_POLICIES = (16, 32, 64)  # as in the paper
-FLOOR_STEPS = 24  # of RAM
-SMALL_QUEUE = 4  # the RAM of frames and hot code, divided by this
+FRAMES_OF_POLICIES = (16, 32, 64)  # As in the paper.
+FLOOR_STEPS = 24  # Steps of RAM for which the lower bound is computed.
+SMALL_QUEUE = 4  # The RAM of frames and hot code, divided by this.
 
 
 @dataclass(frozen=True)

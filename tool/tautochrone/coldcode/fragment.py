@@ -1,6 +1,6 @@
 """The linker-script fragment that places cold code on pages. It is the placement's file, too.
 
-The kernel's linker script includes it in front of .text, in a section that starts a page. Each
+The kernel's linker script includes it before .text, in a section that starts a page. Each
 piece has its address and size in the kernel that was planned for, as a comment. So a placement is
 read back without the map, and a recording of that kernel is replayed on it.
 
@@ -10,9 +10,9 @@ read back without the map, and a recording of that kernel is replayed on it.
     . = ALIGN(4096);
     [m]m/slub.o(.text.bar) /* 0xffffffff80004010 4000 */
 
-The brackets make the name a pattern that only this file matches. ld opens a file whose name is no
-pattern once more. `*mm/slub.o` would match every path with this end: kernel/signal.o and
-arch/riscv/kernel/signal.o have functions of the same name.
+The brackets make the name a pattern that only this file matches. A file whose name is not a pattern
+would be opened by ld once more. `*mm/slub.o` would match every path with this end: kernel/signal.o
+and arch/riscv/kernel/signal.o have functions of the same name.
 """
 
 import hashlib
@@ -118,7 +118,7 @@ def misplaced(pages: Sequence[Sequence[Piece]], linked: Sequence[Piece], start: 
         for piece in page:
             there = places.get(piece.name)
             if there is None:
-                continue  # nothing calls it, so the linker left it out
+                continue  # Nothing calls it, so the linker left it out.
             end = there.address + there.size_bytes
             if there.address < first or end > first + pages_of(piece) * PAGE_BYTES:
                 where = f"{there.address:#x}, not on page {number} at {first:#x}"

@@ -14,7 +14,7 @@ from tautochrone.errors import TauError
 from tautochrone.facts import code_format as form
 from tautochrone.files import elf_file, input_file
 
-CODE_FLAGS = 0x6  # SHF_ALLOC and SHF_EXECINSTR
+CODE_FLAGS = 0x6  # SHF_ALLOC and SHF_EXECINSTR.
 NEAR_MAX = 3
 RELINK = "name the kernel's ELF file with its symbols, for Linux `vmlinux`"
 
@@ -28,7 +28,7 @@ class Section:
 
     @property
     def end(self) -> int:
-        """The address behind it."""
+        """The address after it."""
         return self.start + len(self.content)
 
 

@@ -16,7 +16,7 @@ from tautochrone.files import input_file
 
 FILE_BYTES_MAX = 1 << 30
 BEGINNING = "Linker script and memory map"
-ENDING = "OUTPUT("  # behind all code
+ENDING = "OUTPUT("  # Behind all code.
 STEP = "build the kernel with CONFIG_VMLINUX_MAP=y, and name vmlinux.map"
 OUTPUT_SECTION = re.compile(r"(\.[\w.]+)(?:\s+0x[0-9a-f]+\s+0x[0-9a-f]+.*)?$")
 PIECE = re.compile(r" ([.\w][^\s*()]*)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S.*)$")

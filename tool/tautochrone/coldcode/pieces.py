@@ -12,8 +12,8 @@ from tautochrone.coldcode.link_map import Piece, alignment_bytes, with_larger_si
 from tautochrone.coldcode.recording import CodeRecording, refuse_other_kernel
 from tautochrone.errors import TauError
 
-UNKNOWN_SHOWN = 3  # names of functions in a message
-FREED = (".init", ".exit")  # sections of the kernel that leave RAM when it has booted
+UNKNOWN_SHOWN = 3  # Names of functions in a message.
+FREED = (".init", ".exit")  # Sections of the kernel that leave RAM when it has booted.
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def code_of(
     """Join a kernel's map with recordings of it. Functions whose names are KEPT must stay; of the
     sizes in OTHERS, pieces of other links, the larger count.
 
-    Raises TauError if the map is of another link, or a recording of another kernel.
+    Raises TauError if the map is from another link, or a recording of another kernel.
     """
     starts = np.array([piece.address for piece in pieces], np.uint64)
     ends = starts + np.array([piece.size_bytes for piece in pieces], np.uint64)
@@ -137,7 +137,7 @@ def _refuse_other_map(kernel: Kernel, pieces: Sequence[Piece], numbers: np.ndarr
     for piece in pieces:
         if piece.is_swappable and piece.address not in known:
             cause = f"{kernel.path} has no function at {piece.address:#x}, for {piece.section}"
-            raise TauError(f"the map is of another link: {cause}", "name the map of that kernel")
+            raise TauError(f"the map is from another link: {cause}", "name the map of that kernel")
     if not (numbers >= 0).any():
         raise TauError("the map has none of the kernel's functions", "name the map of that kernel")
 

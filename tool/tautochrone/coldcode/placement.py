@@ -23,11 +23,11 @@ from tautochrone.coldcode.touch_sequence import TouchSequence, checked
 from tautochrone.errors import TauError
 
 WINDOW = 6
-SPARE_PAGES = 2  # for the search to move pieces to
+SPARE_PAGES = 2  # For the search to move pieces to.
 STEPS_MAX = 100_000
-TOUCHES_MAX = 2_000_000_000  # of all steps together: some seconds
+TOUCHES_MAX = 2_000_000_000  # In all steps together: some seconds.
 SEED = 1
-PIECES_MAX = 1 << 15  # touched: a count for each pair of them
+PIECES_MAX = 1 << 15  # Touched: a count for each pair of them.
 Pages = list[list[int]]
 
 

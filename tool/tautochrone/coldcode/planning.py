@@ -27,8 +27,8 @@ from tautochrone.coldcode.replay import PAGES_MAX, Cache, PageTouches, refuse_fr
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 
 FRAMES_TRIED = (4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
-CANDIDATES_SEARCHED = 3  # the best plans by affinity alone, which are then searched
-TOUCHES_TRIED_MAX = 4_000_000  # of cold code: a plan with more is never the best
+CANDIDATES_SEARCHED = 3  # The best plans by affinity alone, which are then searched.
+TOUCHES_TRIED_MAX = 4_000_000  # Touches of cold code. A plan with more is never the best.
 Plan = TypeVar("Plan")
 
 

@@ -82,7 +82,7 @@ def _run(command: list[str], how: How) -> str:
         done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=STDERR,  # our stdout is for the result
+            stdout=STDERR,  # Our stdout is for the result.
             stderr=subprocess.PIPE,
             timeout=how.seconds_max,
             check=False,
@@ -90,7 +90,7 @@ def _run(command: list[str], how: How) -> str:
     except FileNotFoundError as error:
         raise TauError(f"{command[0]} is not installed", QEMU_PACKAGE) from error
     except OSError as error:
-        step = "name a program, as qemu-system-riscv64"
+        step = "name a program, such as qemu-system-riscv64"
         raise TauError(f"{command[0]} cannot be run: {error.strerror}", step) from error
     except subprocess.TimeoutExpired as error:
         raise NotEndedError(

@@ -146,7 +146,7 @@ def read(path: Path) -> CodeRecording:
     blocks = _blocks_of([one for one in chunks if one.kind == form.CHUNK_BLOCKS])
     touches, times = _touches_of([one for one in chunks if one.kind == form.CHUNK_TOUCHES])
     if len(blocks) != blocks_count or len(touches) != touches_count:
-        raise DamagedError("end", "it counts other touches or blocks than there are")
+        raise DamagedError("end", "its counts of touches or blocks are wrong")
     recording = CodeRecording(
         path,
         settings,
@@ -172,7 +172,7 @@ def problems_of(path: Path) -> list[DamagedError]:
         return [error]
     if recording.marker_time is None and recording.settings.marker is not None:
         name = recording.settings.said("marker") or f"{recording.settings.marker:#x}"
-        cause = f"{name} was not executed, so there is no steady state"
+        cause = f"{name} was not executed, so steady state never began"
         step = "let QEMU run longer, or choose a function that the kernel calls when it has booted"
         return [DamagedError("marker", cause, step)]
     if not recording.blocks["steady"].any():
@@ -237,7 +237,7 @@ def _check_order(chunks: list[Chunk]) -> None:
         if not (is_repeated or after.kind > before.kind):
             raise DamagedError(after.place, "the chunk is out of order")
     if len(chunks[-1].payload) != END.size:
-        raise DamagedError(chunks[-1].place, "the chunk has another size")
+        raise DamagedError(chunks[-1].place, "the chunk's size is wrong")
 
 
 def _settings_of(one: Chunk) -> Settings:
@@ -263,7 +263,7 @@ def _functions_of(one: Chunk) -> Functions:
 def _blocks_of(chunks: list[Chunk]) -> np.ndarray:
     for one in chunks:
         if len(one.payload) != one.count * BLOCK.itemsize:
-            raise DamagedError(one.place, "the chunk has another size than its rows")
+            raise DamagedError(one.place, "the chunk's size does not match its rows")
     return np.concatenate(
         [np.empty(0, BLOCK), *(np.frombuffer(one.payload, BLOCK) for one in chunks)]
     )
@@ -275,7 +275,7 @@ def _touches_of(chunks: list[Chunk]) -> tuple[np.ndarray, np.ndarray]:
     for one in chunks:
         values = varints(one.payload, one.place)
         if len(values) != 2 * one.count:
-            raise DamagedError(one.place, "the chunk has another number of rows than it says")
+            raise DamagedError(one.place, "the chunk's number of rows is wrong")
         folded = values[0::2]
         if (folded > 2 * form.FUNCTIONS_MAX).any():
             raise DamagedError(one.place, "a function's number is too large")
@@ -310,9 +310,9 @@ def _check_touches(recording: CodeRecording) -> None:
     """Check [CODE-9]: each touch is of another function, later, and of one that was executed."""
     touches, times = recording.touches, recording.times
     if ((touches < 0) | (touches >= len(recording.functions.names))).any():
-        raise DamagedError("touches", "one is of no function")
+        raise DamagedError("touches", "one has no function")
     if (touches[1:] == touches[:-1]).any() or (times[1:] <= times[:-1]).any():
-        raise DamagedError("touches", "one is of the same function or the same time as the last")
+        raise DamagedError("touches", "one has the same function or the same time as the last")
     counted = recording.touches_count()
     if len(touches) and counted.max() > recording.settings.touches_max:
         raise DamagedError("touches", "a function has more than the settings allow")
@@ -337,7 +337,7 @@ def _check_times(recording: CodeRecording) -> None:
     for phase, time in (("boot", boot), ("steady", end - boot)):
         rows = recording.blocks[[phase, "instructions"]].tolist()
         if sum(count * instructions for count, instructions in rows) != time:
-            raise DamagedError("end", f"the blocks have other instructions than the {phase} phase")
+            raise DamagedError("end", f"the blocks' instructions differ from the {phase} phase's")
     times = recording.times
     if len(times) and not boot <= int(times[0]) <= int(times[-1]) < end:
         raise DamagedError("touches", "one is outside of the steady state")

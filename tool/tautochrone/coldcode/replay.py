@@ -21,7 +21,7 @@ from tautochrone.facts import plan_format
 
 FACTS = plan_format.SECTIONS["code"]
 POLICIES = tuple(FACTS["policy"]["values"])  # enum tau_code_cache_policy
-BELADY = "belady"  # the policy that knows the future, to compare with
+BELADY = "belady"  # The policy that knows the future, to compare with.
 FRAMES_LEAST: int = FACTS["frames"]["least"]  # TAU_CODE_CACHE_FRAMES_LEAST(1, 0)
 FRAMES_MAX: int = FACTS["frames"]["most"]  # TAU_CODE_CACHE_FRAMES_MAX
 PAGES_MAX: int = FACTS["pages"]["most"]  # TAU_CODE_CACHE_PAGES_MAX

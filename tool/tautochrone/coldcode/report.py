@@ -39,7 +39,7 @@ from tautochrone.plan.code import opened
 from tautochrone.report.figure import Panel, of_bytes
 from tautochrone.report.page import Part
 
-PART, FRAMES_COUNT, POLICY = 0.999, 16, "round-robin"  # without a plan
+PART, FRAMES_COUNT, POLICY = 0.999, 16, "round-robin"  # Without a plan.
 # Loads of booted kernels, compared with replay: repro/coldcode/claims.md has each case.
 LESS_PERCENT, MORE_PERCENT, LITTLE_MEMORY_TIMES = 2, 19, 2.3
 

@@ -45,7 +45,7 @@ class Walk:
 def check_resident(kernel: Kernel, paths: Paths, cold: Sequence[tuple[int, int]]) -> Walk:
     """Walk PATHS. Raises TauError if any instruction lies in one of the COLD ranges.
 
-    A range is its first address and the one behind it.
+    A range is its first address and the one after it.
     """
     return _Walker(kernel, paths, cold).walk()
 

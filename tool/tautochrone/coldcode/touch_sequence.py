@@ -41,5 +41,5 @@ class TouchSequence:
 def checked(value: int) -> int:
     """The answer of such a function. Raises TauError if memory was short."""
     if value == FAILED:
-        raise TauError("there is not enough memory to plan from so many touches")
+        raise TauError("not enough memory to plan from so many touches")
     return value

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PLAN, TASKS, GEOMETRY, SYSTEM, LIMITS = "plan", "tasks", "geometry", "system", "limits"
 FORMAT = re.compile(rb"""^(?:\xef\xbb\xbf)?[ \t]*format[ \t]*=[ \t]*["']([^"'\n]*)""", re.MULTILINE)
 LINE = re.compile(r":(\d+): (.*)", re.DOTALL)
-PAGE_BYTES = 4096  # to look at what tasks need; the geometry's are not known yet
+PAGE_BYTES = 4096  # To look at what tasks need; the geometry's are not known yet.
 
 
 def kind_of(path: Path) -> str | None:

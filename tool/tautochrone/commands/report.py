@@ -37,7 +37,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(dir_okay=False, path_type=Path)
 FACT_CHARACTERS_MAX = 200
 REPLAY_BYTES_MAX = 1 << 26
-PAGE_US = 442.0  # 4 KiB of the paper's NOR flash [P3-21]
+PAGE_US = 442.0  # 4 KiB of the paper's NOR flash [P3-21].
 CODE_OPTIONS = (
     click.option(
         "--kernel",
@@ -96,7 +96,7 @@ def code_options(command: Command) -> Command:
 @click.option(
     "--on",
     "on",
-    help="Systems to replay on now, as in tlsf,budget,glibc; they replace those of --replay"
+    help="Systems to replay on now, as in tlsf,budget,glibc, in place of --replay"
     " (default: none).",
 )
 @replay_options
@@ -324,7 +324,7 @@ def _read_replays(paths: tuple[Path, ...], reader: TraceReader) -> Replays:
             document = document_of(json_text.parse(data))
         except ValueError as error:
             raise TauError(
-                f"{path} is not what `tau replay --json` prints: {error}",
+                f"{path} is not output of `tau replay --json`: {error}",
                 "make it with `tau replay T --on tlsf,budget --plan plan.toml --json`",
             ) from None
         remarks += [f"{path}: {cause}" for cause in document.incomplete]

@@ -121,7 +121,7 @@ WITHOUT_STRICT = "run it without --strict: the result says what does not fit the
 @click.option(
     "--strict",
     is_flag=True,
-    help="Refuse what does not fit the plan (default: serve it from a spill heap, and count it).",
+    help="Refuse requests that do not fit the plan (default: a spill heap serves and counts them).",
 )
 @click.option(
     "--spill",

@@ -45,21 +45,21 @@ SITES_SHOWN = 3
     "sizes",
     multiple=True,
     metavar="FROM=TO[,…]",
-    help="State that FROM bytes that types do not tell are TO bytes on the target; several after"
-    " commas (default: ask for each).",
+    help="State that FROM bytes are TO bytes on the target, where types do not determine it."
+    " Separate several by commas (default: ask for each).",
 )
 @click.option(
     "--keep",
     "kept",
     multiple=True,
     metavar="BYTES[,…]",
-    help="State that this size, where types do not tell it, is the same on the target, as of"
-    " strings; several after commas (default: ask for each).",
+    help="State that this size is the same on the target, where types do not determine it, as for"
+    " strings. Separate several by commas (default: ask for each).",
 )
 @click.option(
     "--keep-others",
     is_flag=True,
-    help="Keep every other size that no type of the program has (default: ask for each).",
+    help="Keep every other size that is not the size of a type (default: ask for each).",
 )
 @click.option(
     "--trust-types",

@@ -3,16 +3,16 @@
     os_slot_terms(kernel)          # {"its instruction": 37, …}
     os_slot_bound_cycles(kernel)   # their sum; a shorter OS slot may stop the tile [KRN-10]
 
-The timer's cycle comes. At worst,
+The timer's cycle comes. The worst case:
 
-1. the core has just begun the longest user instruction: a division, or an access across two pages
-   that are in no TLB;
-2. that instruction raises an exception, whose handler's first fetch waits for a fetch of the task's
-   next page, which is in no TLB either;
-3. the handler takes its longest path: it serves a fault, which empties the TLBs;
-4. it returns to an instruction across two pages, both of which are being fetched when
-5. the timer's interrupt is taken; its handler takes its longest path to the gate, and
-6. reads the clock a margin ahead of the release.
+1. The core has just begun the longest user instruction: a division, or an access across two pages
+   that are in no TLB.
+2. That instruction raises an exception, whose handler's first fetch waits for a fetch of the task's
+   next page, which is in no TLB either.
+3. The handler takes its longest path: it serves a fault, which empties the TLBs.
+4. It returns to an instruction across two pages, which are both being fetched.
+5. The timer's interrupt is taken. Its handler takes its longest path to the gate.
+6. The handler reads the clock a margin ahead of the release.
 
 Paths are computed (tile/cycle_bounds.py) in the linked kernel, whose accesses all go to
 banks and devices. Nothing comes twice: interrupts are off in both handlers, and a pending one goes

@@ -22,9 +22,9 @@ from tautochrone.errors import EXIT_USAGE, TauError
 
 SOURCE = "kernel/systems/neighbors/neighbor.c"
 TASK = "neighbor"
-NEIGHBORS_MAX = 8  # applications in idle slots of one run
-NEIGHBOR = "~neighbor"  # no name of a user has a ~
-RUNS_MAX = 1_000_000  # whose seeds differ
+NEIGHBORS_MAX = 8  # Applications in idle slots of one run.
+NEIGHBOR = "~neighbor"  # No name of a user has a ~.
+RUNS_MAX = 1_000_000  # Whose seeds differ.
 EXTRA_RUNS_MAX = 8
 ADDRESS, STRIDE = 0x80200000, 0x100000
 
@@ -62,7 +62,7 @@ class Campaign:
     first_run: int | None = None
     together: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
     delay_frames: int = 0
-    extra_runs: int = 0  # only for slots together
+    extra_runs: int = 0  # Only for slots together.
 
     @property
     def short(self) -> tuple[tuple[str, str, int, int], ...]:
@@ -199,7 +199,7 @@ def campaign(made: Made, folder: Path, request: Request) -> Campaign:
         _refuse_no_room(full, tiles)
         came = f"{len(found.neighbors)} of {request.neighbors} neighbors so far"
         done = run(replaced(made, full), frames, label=f"run {found.runs + 1} ({came})")
-        _refuse_stop(done, f"beside the neighbors of seed {run_seed}")
+        _refuse_stop(done, f"with the neighbors of seed {run_seed}")
         company_names = [*sorted(others), *sorted(tiles)]
         found = _with(found, alone, done, full, names, company_names, run_seed)
     return found
@@ -210,7 +210,7 @@ def _refuse_unknown(system: System, names: Collection[str]) -> None:
     for name in names:
         if name not in known:
             raise TauError(
-                f"there is no application {name}", f"there are {', '.join(known)}", EXIT_USAGE
+                f"unknown application {name}", f"use one of {', '.join(known)}", EXIT_USAGE
             )
 
 
@@ -223,7 +223,7 @@ def _refuse_nothing(
 ) -> None:
     if not places and not others:
         raise TauError(
-            "no neighbor has a place: there is no idle slot, or no application is left",
+            "no neighbor has a place: the system has no idle slot, or no more application",
             'give a tile of the system a slot "idle", or compare one --application with the others',
         )
     hidden = leaks.cannot_show(request.leak, system, names, places) if request.leak else None
@@ -316,7 +316,7 @@ def _refuse_stop(run: Run, when: str) -> None:
 def show(found: Campaign) -> None:
     """Print for people."""
     print(
-        f"{output.count(found.runs, 'run')} beside"
+        f"{output.count(found.runs, 'run')} with"
         f" {output.count(len(found.neighbors), 'neighbor')} that came and went:"
         f" {found.events_compared:,} events compared"
     )
@@ -332,7 +332,7 @@ def show(found: Campaign) -> None:
         first = found.first
         print(f"first difference: {first.event}, in run {found.first_run}")
         alone, there = (_value(first, value) for value in (first.alone, first.beside))
-        print(f"  alone {alone}, beside them {there}")
+        print(f"  alone {alone}, with them {there}")
         print(f"  shared: {first.resource}")
         print(f"largest difference: {found.largest_difference_cycles:,} cycles")
     print(unseen.told(unseen.COMPOSE_CHECK))

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from tautochrone.compose.run import Mark, Run, Slot
 from tautochrone.compose.system import System, uses_link
 
-Event = tuple[int, str, int, int]  # tile, what, which, cycle
+Event = tuple[int, str, int, int]  # Tile, what, which, cycle.
 
 
 @dataclass(frozen=True)
 class Difference:
     """The first event that is not where it was alone.
 
-    `alone` and `beside` are cycles, or counts if `is_count`; None: it did not happen.
+    Both `alone` and `beside` are cycles, or counts if `is_count`. None: it did not happen.
     """
 
     event: str

@@ -20,10 +20,10 @@ from tautochrone.tile.compiled import compiled
 APPLICATIONS_MAX = facts.LIMIT_APPLICATIONS
 ADDRESS = facts.ADDRESS_APPLICATION
 NO_LIBRARIES = Libraries()
-LINKER_FLAGS = ("-Wl,", "-l", "-L")  # of a user's flags
+LINKER_FLAGS = ("-Wl,", "-l", "-L")  # Flags for the linker among a user's flags.
 LEAKS = "kernel/slots/leaks.toml"
 BASE_SOURCES = ("fifo.c", "base.c", "dma.c")
-MEMORY = "targets/programs/replay/memory.c"  # memset and memcpy, which compiled code may call
+MEMORY = "targets/programs/replay/memory.c"  # memset and memcpy, which compiled code may call.
 ENTRY_SUFFIX = "_entry"
 FLAGS = ("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments")
 
@@ -126,7 +126,7 @@ def _noted_tasks(elf: Any) -> list[tuple[int, int, int]]:
     for segment in elf.iter_segments():
         content = segment.data() if segment["p_type"] == "PT_NOTE" else b""
         if content[12:16] == b"tau\0":
-            count = len(content) // 4  # the loader reads whole words, and none beyond
+            count = len(content) // 4  # The loader reads whole words, and none beyond.
             words = struct.unpack_from(f"<{count}I", content)[4:]
             rows = words[facts.NOTE_HEAD_WORDS :][: words[1] * facts.NOTE_TASK_WORDS]
             return [

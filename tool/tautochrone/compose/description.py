@@ -95,14 +95,14 @@ def _check_pool(description: Description, place: str, application: Table) -> Non
             f"{place}.pool_pages", f"they end at {end:#x}, the window at {WINDOW_END:#x}"
         )
     if application["pool_frames"] > application["pool_pages"]:
-        raise description.fail(f"{place}.pool_frames", "there are more frames than pages")
+        raise description.fail(f"{place}.pool_frames", "more frames than pages")
 
 
 def _check_page_bytes(description: Description, place: str, size_bytes: int | None) -> None:
     sizes = [UNIT << 2 * order for order in range(ORDER_MAX + 1)]
     if size_bytes is not None and size_bytes not in sizes:
         raise description.fail(
-            place, f"there are no pages of {size_bytes} bytes", f"use one of {_listed(sizes)}"
+            place, f"a page cannot have {size_bytes} bytes", f"use one of {_listed(sizes)}"
         )
 
 
@@ -114,16 +114,16 @@ def _check_slots(description: Description) -> None:
     }
     found: dict[str, int] = {}
     if not description.tables["tile"]:
-        raise description.fail("tile", "there is no tile")
+        raise description.fail("tile", "no tile is defined")
     for index, tile in enumerate(description.tables["tile"]):
         place = f"tile[{index}].slots"
         if not tile["slots"]:
-            raise description.fail(place, "there is no slot")
+            raise description.fail(place, "no slot is defined")
         for slot in tile["slots"]:
             if slot in (IDLE, LOADER):
                 continue
             if slot not in tasks:
-                raise description.fail(place, f"there is no task {slot}", _known(tasks))
+                raise description.fail(place, f"unknown task {slot}", _known(tasks))
             if found.setdefault(slot, index) != index:
                 raise description.fail(place, f"{slot} has slots on two tiles already: move one")
         if LOADER not in tile["slots"]:
@@ -145,7 +145,7 @@ def _check_commands(description: Description) -> None:
         place, name = f"command[{index}]", command["application"]
         if name not in names:
             raise description.fail(
-                f"{place}.application", f"there is no application {name}", _known(names)
+                f"{place}.application", f"unknown application {name}", _known(names)
             )
         is_load = command["operation"] == "load"
         if is_load == (name in loaded):
@@ -160,7 +160,7 @@ def _check_commands(description: Description) -> None:
 
 
 def _known(names: Any) -> str:
-    return f"there are {_listed(names)}" if names else "there are none"
+    return f"use one of {_listed(names)}" if names else "none is defined"
 
 
 def _listed(names: Any) -> str:

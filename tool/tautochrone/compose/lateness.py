@@ -17,7 +17,7 @@ from tautochrone.facts import compose_format as facts
 
 START_STEP_CYCLES = 1000
 DELAYS_FRAMES = (16, 64, 256, 1024, 4096)
-# Of the loader, measured on the tile with 7 applications of 5 to 35 entries, and rounded up.
+# The loader's, measured on the tile with 7 applications of 5 to 35 entries, and rounded up.
 LOAD_CYCLES, ENTRY_CYCLES, CLEARED_WORD_CYCLES, COPIED_WORD_CYCLES = 4000, 400, 3, 21
 
 
@@ -61,7 +61,7 @@ def estimates(system: System) -> list[Estimate]:
     for place, slots in enumerate(system.slots):
         loader = [number for number, slot in enumerate(slots) if slot == LOADER]
         frame_cycles = system.user_slot_cycles * len(loader)
-        own_cycles = 0  # of the loader, from the first slot on
+        own_cycles = 0  # The loader's, from the first slot on.
         for command in system.commands:
             application = system.applications[system.number(command.application)]
             if not system.runs_on(application, place):
@@ -97,12 +97,12 @@ def least_start(system: System, done: Run, simulate: Callable[[System, int], Run
     """A start cycle that a run has shown to work, if DONE's is too early for a tile."""
     least, frames = None, 1
     while True:
-        if found := EARLY_START.search(done.stopped or ""):  # at most once for each tile
+        if found := EARLY_START.search(done.stopped or ""):  # At most once for each tile.
             least = -(-int(found[1]) // START_STEP_CYCLES) * START_STEP_CYCLES
             system = replace(system, start_cycle=least)
         elif done.stopped or all(tile.slots for tile in done.tiles):
             return least
-        else:  # the run ended before a tile was ready
+        else:  # The run ended before a tile was ready.
             frames *= 4
         done = simulate(system, frames)
 

@@ -13,7 +13,7 @@ LEAKS = ("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-tabl
 SAME_TILE = ("tlb", "one-table")
 # These act from one slot on the next one of the tile.
 NEXT_SLOT = ("gate", "load-time", "kernel-path")
-TABLE_APPLICATIONS = 4  # of 16 entries each, in the one table
+TABLE_APPLICATIONS = 4  # With 16 entries each, in the one table.
 NOT_FOUND = {
     "tlb": "without neighbors its pages leave the TLB too: compare one --application",
     "gate": "every slot before one of its slots ended in the same cycle",
@@ -82,7 +82,7 @@ def _has_slot_behind(
         return system.slots[place][number].partition(".")[0]
 
     others = {each.name for each in system.applications} - set(names)
-    if leak == "gate":  # the loader is busy or asleep, by who is loaded
+    if leak == "gate":  # The loader is busy or asleep, by who is loaded.
         others.add(LOADER)
     return any(
         owner(place, number) in names

@@ -1,4 +1,4 @@
-"""Makes a system from its description: links what has sources, fits it, writes the memory tile.
+"""Makes a system from its description: links the sources, fits the system, writes the memory tile.
 
 Everything is refused here that the kernel would refuse or stop at later, with the line of the
 description: executables, page lists, FIFOs, memory at each command, slots.
@@ -149,7 +149,7 @@ def make(description: Description, folder: Path, leak: str | None = None) -> Mad
         _check_os_slot(description, system, kernel)
     _check_frames(description, system)
     _check_pages(description, system)
-    if leak == "page-mix":  # this kernel gives what does not fit
+    if leak == "page-mix":  # This kernel gives what does not fit.
         return made_of(system, base, kernel)
     tiles = tuple(_fit(description, system, place) for place in range(len(system.slots)))
     return made_of(system, base, kernel, tiles)
@@ -252,7 +252,7 @@ def _sources(description: Description, place: str, patterns: list[str]) -> list[
         except TauError as error:
             raise description.fail(place, error.message, error.next_step) from error
         if not files:
-            raise description.fail(place, f"there is no file {pattern}", "check the path")
+            raise description.fail(place, f"{pattern} does not exist", "check the path")
         found += files
     return found
 

@@ -40,7 +40,7 @@ class Memory:
         assert added == OK, added
         self._taken: dict[str, list[tuple[int, int]]] = {}
         self.has_base = self._take(BASE_ORDER) is not None
-        self.free_least = self.free_frames  # free frames at the fullest moment
+        self.free_least = self.free_frames  # Free frames at the fullest moment.
 
     @property
     def free_frames(self) -> int:

@@ -2,10 +2,10 @@
 
 A loader takes its commands one after the other, so each tile has a clock of its own.
 
-    before the first own load    neighbors come and go, so that it finds a memory that others used;
-                                 then all go, and all come again
-    at the first own load        all of them start, so that the shortest application has company
-    behind the last own load     they go and come
+    before the first own load    Neighbors come and go, so that it finds a memory that others used.
+                                 Then all go, and all come again.
+    at the first own load        All of them start, so that the shortest application has company.
+    after the last own load      They go and come.
 
 If the system leaves the loader no time before its own loads, these are later by whole major frames.
 """

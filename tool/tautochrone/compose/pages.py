@@ -10,10 +10,10 @@ from tautochrone.facts import tile_format as tile
 
 WINDOW = tile.ADDRESS_WINDOW
 UNIT = facts.SIZE_PAGE_BYTES_MIN
-WINDOW_END = WINDOW + (UNIT << 18)  # a page number has 18 bits
+WINDOW_END = WINDOW + (UNIT << 18)  # A page number has 18 bits.
 ORDER_MAX = 7
 READ, WRITE, EXECUTE = 1, 2, 4
-GUARD_ORDER = 2  # of a page as large as the guard of a stack
+GUARD_ORDER = 2  # The order of a page as large as the guard of a stack.
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def order_of(size_bytes: int) -> int:
         if UNIT << 2 * order == size_bytes:
             return order
     sizes = ", ".join(str(UNIT << 2 * order) for order in range(ORDER_MAX + 1))
-    raise TauError(f"there are no pages of {size_bytes} bytes", f"use one of {sizes}")
+    raise TauError(f"a page cannot have {size_bytes} bytes", f"use one of {sizes}")
 
 
 def segments_of(executable: Path) -> list[Segment]:

@@ -26,7 +26,7 @@ from tautochrone.facts import compose_format
 # Entries for more than its own segments: its system page and the base code. Queues come on top.
 ENTRIES_BESIDES = 2
 NAME_CHARACTERS_MAX = 31
-ENTRIES_GOOD = 8  # few enough for one of the larger TLBs
+ENTRIES_GOOD = 8  # Few enough for one of the larger TLBs.
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Choice:
 
     @property
     def entries(self) -> int:
-        """Of the page table, those besides included."""
+        """Entries of the page table, including ENTRIES_BESIDES."""
         return len(self.pages) + ENTRIES_BESIDES
 
     @property

@@ -14,10 +14,10 @@ from tautochrone.tile.simulation import simulate
 
 KERNEL_LINE = re.compile(r"(\[\d\] )?kernel: ")
 FRAME_BITS = 18
-ALLOCATE, LOAD = 0, 2  # the loader's stopwatches of these steps
+ALLOCATE, LOAD = 0, 2  # The loader's stopwatches of these steps.
 TOO_LATE = "an application is loaded too late for its major frame"
 EARLY_START = re.compile(r"start_cycle is too small for this tile, which needs (\d+)")
-TRAP_CYCLES = 10  # more than lie between waking up and the trap of the same interrupt
+TRAP_CYCLES = 10  # More than lie between waking up and the trap of the same interrupt.
 
 
 @dataclass
@@ -33,13 +33,13 @@ class Slot:
     owner_cycle: int
     first_cycle: int
     last_cycle: int
-    call_cycles: tuple[int, ...]  # when it called the kernel, or raised an exception
+    call_cycles: tuple[int, ...]  # When it called the kernel, or raised an exception.
     awake_cycles: int = 0
     is_gated: bool = True
     misses_fetch: int = 0
     misses_data: int = 0
     words_moved: int = 0
-    is_idle: bool = False  # at its end: its owner had nothing to do, or was stopped
+    is_idle: bool = False  # At its end: its owner had nothing to do, or was stopped.
 
     @property
     def calls(self) -> int:
@@ -48,7 +48,7 @@ class Slot:
 
     @property
     def misses(self) -> int:
-        """Of fetches and data."""
+        """Misses of fetches and data."""
         return self.misses_fetch + self.misses_data
 
 
@@ -79,10 +79,10 @@ class TileRun:
 
     slots: list[Slot] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
-    set_up: list[tuple[int, int, int]] = field(default_factory=list)  # step, application, cycles
-    failures: dict[int, Failure] = field(default_factory=dict)  # the last one of each owner
-    entries: list[tuple[int, int]] = field(default_factory=list)  # application, of each set-up
-    loaded: list[tuple[int, int]] = field(default_factory=list)  # application, and when it was
+    set_up: list[tuple[int, int, int]] = field(default_factory=list)  # Step, application, cycles.
+    failures: dict[int, Failure] = field(default_factory=dict)  # The last one of each owner.
+    entries: list[tuple[int, int]] = field(default_factory=list)  # Application, of each set-up.
+    loaded: list[tuple[int, int]] = field(default_factory=list)  # Application, and when it was.
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def run(
     words = ["--program", kernel, "--image", f"{image}@0"]
     words += [] if dma_turns else ["--no-dma-turns"]
     done = simulate(simulator, words, cycles_max, tiles=tiles, label=label)
-    if not done.summary:  # results may be empty: a kernel that was not ready records nothing
+    if not done.summary:  # Results may be empty: a kernel that was not ready records nothing.
         raise TauError("the simulator failed", "read its messages above", said=done.messages)
     return Run(done.code, done.console, done.messages, [read(each) for each in done.results])
 
@@ -234,5 +234,5 @@ def _slot(found: TileRun, begun: Record, first_cycle: int, end: Record, calls: l
         tuple(calls),
         awake_cycles=begun.faults,
         is_gated=not found.slots or slept_cycle > found.slots[-1].last_cycle + TRAP_CYCLES,
-        is_idle=end.cycles < tile.ADDRESS_WINDOW,  # in the kernel
+        is_idle=end.cycles < tile.ADDRESS_WINDOW,  # In the kernel.
     )

@@ -54,7 +54,7 @@ class Application:
     page_bytes_max: int = 16384
     round_bytes: int = 1024
     fifos: tuple[Fifo, ...] = ()
-    pool_pages: tuple[int, ...] = ()  # addresses, one page behind the other: mapped on demand
+    pool_pages: tuple[int, ...] = ()  # Addresses, one page after the other: mapped on demand.
     pool_frames: int = 0
 
 
@@ -97,7 +97,7 @@ class System:
         for number, application in enumerate(self.applications):
             if application.name == name:
                 return number
-        raise TauError(f"there is no application {name}")
+        raise TauError(f"unknown application {name}")
 
     def tile_of(self, application: Application, task: str) -> int | None:
         """The tile that runs a task; None if no slot does."""
@@ -174,7 +174,7 @@ def pages_of(system: System, application: Application, place: int) -> list[Page]
     ]
     order_max = order_of(application.page_bytes_max)
     for segment in segments_of(application.executable):
-        if segment.task is not None:  # a stack: only where its task runs
+        if segment.task is not None:  # A stack: only where its task runs.
             if system.tile_of(application, application.tasks[segment.task]) != place:
                 continue
         pages += pages_for(rounded(segment, application.round_bytes), order_max)

@@ -57,7 +57,7 @@ class Reader:
         version = self.value(f"{name}.version", table.get("version", 1), fact)
         if version > facts["version"]:
             raise self.fail(
-                f"[{name}] is of a newer version ({version}; this is {facts['version']})",
+                f"[{name}] has a newer version ({version}; this is {facts['version']})",
                 self.newer_step,
                 name,
             )

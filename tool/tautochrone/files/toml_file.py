@@ -33,7 +33,7 @@ def read_toml(path: Path, what: str, next_step: str) -> tuple[str, dict[str, Any
 def parsed(data: bytes) -> tuple[str, dict[str, Any]]:
     """The text and the document of a file's bytes. Raises ValueError with the cause.
 
-    TOML is UTF-8. Some editors put a byte order mark in front of it, which says nothing.
+    TOML is UTF-8. Some editors put a byte order mark before it, which says nothing.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ValueError("it begins with the byte order mark of UTF-16; save it as UTF-8")

@@ -38,7 +38,7 @@ PAYLOAD_CHARGES = {
 RISCV_BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz", "bnez", "blez", "bgez"}
 RISCV_BRANCHES |= {"bltz", "bgtz", "bgt", "ble", "bgtu", "bleu"}
 RISCV_ACCESSES = {"lb", "lh", "lw", "lbu", "lhu", "sb", "sh", "sw", "lwsp", "swsp"}
-RISCV_ACCESSES |= {"ld", "lwu", "sd", "ldsp", "sdsp"}  # of RV64
+RISCV_ACCESSES |= {"ld", "lwu", "sd", "ldsp", "sdsp"}  # Instructions of RV64.
 X86_BYTES_MAX = 15
 X86_TRAPS = {"ud2", "hlt", "int3"}
 TRAPS = {"ebreak", "unimp", "udf", "bkpt"}
@@ -189,7 +189,7 @@ class Code:
         return Step((following,), accesses=1 if name in RISCV_ACCESSES else 0)
 
     def _far(self, insn: capstone.CsInsn) -> Step:
-        """A jump or call behind auipc of the same register, which compilers never part."""
+        """A jump or call after auipc of the same register, which compilers never part."""
         word = int.from_bytes(insn.bytes, "little")
         upper = int.from_bytes(self.bytes_at(insn.address - 4), "little")
         if insn.size != 4 or upper & 0x7F != 0x17 or upper >> 7 & 31 != word >> 15 & 31:
@@ -264,8 +264,8 @@ class LongestPath:
             for address in code.copies.get(name, ())
         }
         self.rounds = {code.symbols.get(name): most for name, most in (rounds or {}).items()}
-        self.heads: dict[int | None, tuple[int, int]] = {}  # of each function with a loop
-        self.back: set[tuple[tuple[int, int], tuple[int, int]]] = set()  # from a loop's end to it
+        self.heads: dict[int | None, tuple[int, int]] = {}  # For each function with a loop.
+        self.back: set[tuple[tuple[int, int], tuple[int, int]]] = set()  # From a loop's end to it.
         self.known: dict[tuple[int, int], int] = {}
 
     def from_address(self, start: int) -> int:
@@ -284,7 +284,7 @@ class LongestPath:
                 continue
             step, condition_left = self.code.step(*node)
             if step.calls is not None and self.charged.get(step.calls) == NEVER:
-                self.known[node] = NEVER  # also if it never returns, and no code of ours follows
+                self.known[node] = NEVER  # Also if it never returns, and no code of ours follows.
                 continue
             targets = [(target, condition_left) for target in step.targets]
             called = [] if step.calls is None else [(step.calls, 0)]
@@ -325,7 +325,7 @@ class LongestPath:
         """The longest path from the head of a loop back to it. All that it leads to is known."""
         function = self.code.function_at(head[0])
         to_head: dict[tuple[int, int], int] = {}
-        for node in (*self.known, head):  # each behind all that it leads to
+        for node in (*self.known, head):  # Each after all that it leads to.
             if self.code.function_at(node[0]) != function:
                 continue
             step, condition_left = self.code.step(*node)

@@ -396,7 +396,7 @@ def trace_header(path: Path, header: Header, facts: Struct) -> dict[str, Any]:
 
 def _build_id(path: Path, started_unix_s: float) -> str:
     """Return the build id of a recorded program; empty if it has none, or changed since then."""
-    with contextlib.suppress(OSError, ValueError):  # a damaged path may have a null byte
+    with contextlib.suppress(OSError, ValueError):  # A damaged path may have a null byte.
         if path.stat().st_mtime <= started_unix_s:
             return build_id(path)
     return ""

@@ -132,7 +132,7 @@ def _merge(
         try:
             if progress is not None:
                 progress(done_bytes, total_bytes)
-        except BaseException as error:  # also Ctrl-C, which a callback would lose
+        except BaseException as error:  # Also Ctrl-C, which a callback would lose.
             failure.append(error)
         return not failure
 

@@ -30,7 +30,7 @@ class ProcessRecord:
     """What one process left: its trace, or with --raw its recording."""
 
     path: Path
-    header: Any  # of the recording, with `program` and `pid`
+    header: Any  # The recording's header, with `program` and `pid`.
     size_bytes: int = 0
 
     @property

@@ -62,7 +62,7 @@ def runs(pid: int, program: str, started_unix_s: float, emulator: str = "") -> b
         path = os.readlink(PROC / str(pid) / "exe")
         return path == program if not emulator else os.path.basename(path) == emulator
     except OSError:
-        return True  # not readable for us
+        return True  # Not readable for us.
 
 
 def seccomp_filters() -> int:

@@ -17,9 +17,9 @@ EXIT_CANNOT_RECORD = 125
 EXIT_CANNOT_RUN = 126
 EXIT_NOT_FOUND = 127
 
-SCRIPT_DEPTH_MAX = 4  # the kernel's limit for a script whose interpreter is a script
+SCRIPT_DEPTH_MAX = 4  # The kernel's limit for a script whose interpreter is a script.
 LINE_BYTES_MAX = 256
-BUILD_ID_BYTES_MAX = 20  # TAU_RAW_BUILD_ID_BYTES of facts/recording.h
+BUILD_ID_BYTES_MAX = 20  # TAU_RAW_BUILD_ID_BYTES of facts/recording.h.
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "riscv64": "EM_RISCV"}
 # What `tau record --target` calls the machines of programs, by e_machine and bits.
 TARGETS = {
@@ -138,7 +138,7 @@ def _attributes(path: Path) -> list[str]:
     try:
         return os.listxattr(path)
     except OSError:
-        return []  # the file system has no attributes
+        return []  # The file system has no attributes.
 
 
 def is_of_another_machine(path: Path | str) -> bool:

@@ -71,7 +71,7 @@ EMULATOR_ERRORS = {
     2001: "the call does not return within 100 million instructions",
 }
 WAYS = ("blocks", "instructions", "ours")  # enum tau_emulator_way
-HEAP_TRIES = 4  # 2, 4, 8, 16 times the peak
+HEAP_TRIES = 4  # 2, 4, 8, 16 times the peak.
 CATEGORIES = (
     "malloc",
     "calloc",
@@ -117,7 +117,7 @@ class Counts(dict[str, Calls]):
     refusals: int = 0
     first_refusal: int | None = None
     stack_bytes: int = 0
-    init_bytes: int = 0  # what a firmware gave its heap; 0: not seen
+    init_bytes: int = 0  # What a firmware gave its heap; 0: not seen.
     is_truncated: bool = False
     placement_hash: int = 0
 
@@ -175,7 +175,7 @@ def _native_image(image: Image, program: Program | None) -> Struct:
     symbols = image.symbols
 
     def plain(name: str) -> int:
-        return symbols[name] & ~1  # on M4 the lowest bit of an address selects Thumb
+        return symbols[name] & ~1  # On M4 the lowest bit of an address selects Thumb.
 
     init = symbols.get("tau_image_init") or symbols.get(f"{image.prefix}_init")
     functions = {verb: symbols.get(f"{image.prefix}_{verb}", 0) for verb in FUNCTIONS}

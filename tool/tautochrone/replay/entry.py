@@ -33,9 +33,9 @@ PARTS = ("", *PART_COUNTS, "in_place")
 BUILDS = ("", "zbb")
 STATISTICS = ("mean", "p999", "max", "bound")
 LINEAR = "linear"
-ALWAYS_SHOWN = ("malloc", "free", "realloc")  # operations of an allocator in an arena
-POINTS_MAX = 400  # of a scatter plot
-BINS_MAX = 512  # of mapped pages over time
+ALWAYS_SHOWN = ("malloc", "free", "realloc")  # Operations of an allocator in an arena.
+POINTS_MAX = 400  # In a scatter plot.
+BINS_MAX = 512  # In the curve of mapped pages over time.
 SIZES_PER_OCTAVE = 16
 
 

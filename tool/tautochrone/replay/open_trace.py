@@ -104,7 +104,7 @@ def open_trace_for_replay(trace: str | Path | TraceReader | OpenTrace) -> OpenTr
         resolved = path.resolve()
         stat = resolved.stat()
     except (OSError, ValueError):
-        return OpenTrace(path)  # which says why it cannot be opened
+        return OpenTrace(path)  # Which says why it cannot be opened.
     return _opened(path, resolved, stat.st_mtime_ns, stat.st_size)
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 RESOLUTION_BYTES = 8
-GALLOP_FRACTION = 64  # the first step above the peak is a 64th of it
-GRID_EVENTS = 20_000_000  # the grid has as many sizes as replay this many events
+GALLOP_FRACTION = 64  # The first step above the peak is a 64th of it.
+GRID_EVENTS = 20_000_000  # The grid has as many sizes as replay this many events.
 GRID_SIZES_MIN = 12
 GRID_SIZES_MAX = 4096
 

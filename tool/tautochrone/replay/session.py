@@ -23,10 +23,10 @@ from tautochrone.facts import status_format
 from tautochrone.replay import open_trace
 from tautochrone.replay.search import grid_sizes_of, search_steps
 
-HEAP_32_BYTES_MAX = 1 << 30  # the largest pool of a 32-bit layout
+HEAP_32_BYTES_MAX = 1 << 30  # The largest pool of a 32-bit layout.
 HEAP_HOST_BYTES_MAX = 1 << 44
 LAYOUTS = ("32", "host")
-KINDS = {"budget": 1, "pools": 2}  # enum tau_system_kind, of the arenas that take a plan
+KINDS = {"budget": 1, "pools": 2}  # enum tau_system_kind, of the arenas that take a plan.
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Session:
         level = self.check_level if self.check_level > 1 or has_classes else 0
         path = Path(self.arena.library.format(bits=bits, level=f"_check{level}" if level else ""))
         if not path.is_absolute():
-            native.library(path.name)  # raises a clear error if the installation lacks it
+            native.library(path.name)  # Raises a clear error if the installation lacks it.
             path = native.DIRECTORY / path
         cause = ctypes.c_char_p()
         prefix = self.arena.prefix

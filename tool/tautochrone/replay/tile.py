@@ -48,15 +48,15 @@ from tautochrone.tile.systems import (
 )
 from tautochrone.trace.file import heap_accesses
 
-HEAP_PAGES_MAX = (1 << PAGE_BITS) - 1  # page 0 is reserved
-SLOTS_MAX = 250_000  # pointers of live objects, in the tile's plain memory
+HEAP_PAGES_MAX = (1 << PAGE_BITS) - 1  # Page 0 is reserved.
+SLOTS_MAX = 250_000  # Pointers of live objects, in the tile's plain memory.
 CYCLES_MAX = 20_000_000_000
 BINS_MAX = 2048
 SAID_CHARACTERS_MAX = 4096
 HEAP_ADDRESS = WINDOW_ADDRESS + PAGE_BYTES
 HASH_FACTOR = 0x9E3779B97F4A7C15  # tool/native/replay/content.c
 WORD_MAX = (1 << 32) - 1
-_decoding = threading.Lock()  # an open trace has a single read position
+_decoding = threading.Lock()  # An open trace has a single read position.
 
 OP_SKIP = 255  # tool/native/replay/replay.h
 # In the order of their channels.
@@ -433,7 +433,7 @@ def _places(
     is_called = plain["channel"] != tile.CHANNEL_FAULT
     next_call = np.flatnonzero(is_called)[np.cumsum(is_called) - is_called]
     place = plain["tag"][next_call].astype(np.int64)
-    known = np.append(events, events_count)  # the end has the number after the last command
+    known = np.append(events, events_count)  # The end has the number after the last command.
     return known[np.minimum(place, len(events))], plain["sent"][next_call].astype(np.int64)
 
 
@@ -489,7 +489,7 @@ def _mean(
     """The mean of mapped pages, as in PageReplay [PAGING-6]."""
     event, mapped = change
     after = np.full(len(ops) + 1, -1, np.int64)
-    after[event] = mapped  # the last of several stays
+    after[event] = mapped  # The last of several stays.
     places = np.maximum.accumulate(np.where(after >= 0, np.arange(len(after)), -1))
     filled = np.where(places >= 0, after[np.maximum(places, 0)], first)
     before = np.concatenate([[first], filled[:-1]])

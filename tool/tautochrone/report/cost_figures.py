@@ -34,9 +34,9 @@ COLORS = (BLUE, ORANGE, GREEN, RED, GRAY)
 MARKERS = ("circle", "x", "triangle", "square", "diamond")
 ROW_PIXELS = 30
 OPERATIONS = ("malloc", "free")
-DRAWN_POINTS_MAX = 20_000  # per operation and system; more are thinned out
+DRAWN_POINTS_MAX = 20_000  # Per operation and system; more are thinned out.
 HIT = next(iter(PART_COUNTS))
-STATISTICS = (  # column, marker, color, size, name
+STATISTICS = (  # Column, marker, color, size, name.
     ("p999", "circle", BLUE, 9, "99.9th percentile"),
     ("hit", "triangle", ORANGE, 9, "maximum of pool hits"),
     ("max", "diamond", GREEN, 13, "maximum"),
@@ -64,7 +64,7 @@ def _bound_holds(entries: Sequence[Entry]) -> str:
     """For which calls the bounds of these entries hold."""
     holds = "The bound holds for any sequence of calls"
     if any(entry.name == "pools" for entry in entries):
-        holds += "; that of pools within the plan's limits, beyond which calls cost more"
+        holds += "; the pools' bound holds within the plan's limits, beyond which calls cost more"
     return f"{holds}."
 
 
@@ -80,11 +80,11 @@ def cycles(entries: Sequence[Entry]) -> Panel | None:
 
 def _costs(entries: Sequence[Entry], unit: str, title: str, caption: str) -> Panel | None:
     rows = _rows(entries, unit)
-    rows.reverse()  # Bokeh lists names from the bottom
+    rows.reverse()  # Bokeh lists names from the bottom.
     columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
     values = [value for name, *_ in STATISTICS for value in columns.get(name, ()) if value]
     if not values:
-        return None  # nothing was counted, or every cost is 0
+        return None  # Nothing was counted, or every cost is 0.
     least, most = min(values), max(values)
     is_log = most > LOG_ABOVE_RATIO * least
     start = least * 0.8 if is_log else 0

@@ -132,7 +132,7 @@ def curves_of(
 
 
 def _bands(sizes: np.ndarray, tops: np.ndarray) -> np.ndarray:
-    """Return the band's largest size for each size; 0 for 0, and for what is above all bands."""
+    """Return the band's largest size for each size; 0 for 0, and for sizes above all bands."""
     above = np.append(tops, 0)[np.searchsorted(tops, sizes)]
     return np.where(sizes > 0, above, 0)
 

@@ -36,7 +36,7 @@ BLUE, ORANGE, GREEN, RED, GRAY = "#3a8fd0", "#e69f00", "#1fa187", "#d55e00", "#8
 HEIGHT_PIXELS, SMALL_HEIGHT_PIXELS = 300, 170
 SMALL_IN_A_ROW = 3
 LOG_ABOVE_RATIO = 40
-ZERO = 0.5  # a count of 0 on a logarithmic axis
+ZERO = 0.5  # A count of 0 on a logarithmic axis.
 BYTES_FORMAT = """
     const units = ["B", "KiB", "MiB", "GiB"];
     let value = tick, unit = 0;
@@ -61,7 +61,7 @@ class Axis:
     start: float | None = None
     end: float | None = None
     zero_to: int | None = None
-    turned: float = 0.0  # angle of the names
+    turned: float = 0.0  # Angle of the names.
 
 
 @dataclass(frozen=True)

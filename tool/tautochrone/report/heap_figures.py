@@ -25,7 +25,7 @@ from tautochrone.report.figure import (
 BAR_PIXELS = 34
 CURVES_SHOWN_MAX = 6
 CIRCLE_PIXELS_MIN, CIRCLE_PIXELS_MAX = 4, 26
-TIME_FORMAT = "0,0.[000]"  # events, or times
+TIME_FORMAT = "0,0.[000]"  # Events, or times.
 
 
 def live_bytes(curves: Curves) -> Panel:
@@ -112,7 +112,7 @@ def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
 
 
 def limits(curves: Curves, plan: Plan) -> Panel:
-    """The limits of a plan of bands, beside what it was made from and what this recording has."""
+    """The limits of a plan of bands, next to the plan's inputs and this recording's counts."""
     blocks = [bucket_bytes(size_bytes, plan.layout) for size_bytes, _ in plan.classes]
     columns: dict[str, Sequence[Any]] = {
         "sizes from": [1, *(block + 1 for block in blocks[:-1])],

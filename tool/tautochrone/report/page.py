@@ -15,7 +15,7 @@ from bokeh.resources import Resources
 from tautochrone.report.figure import Panel, draw
 
 HERE = Path(__file__).parent
-silence(MISSING_RENDERERS)  # the figures of a recording without events are empty
+silence(MISSING_RENDERERS)  # The figures of a recording without events are empty.
 
 
 @dataclass(frozen=True)

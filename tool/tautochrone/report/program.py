@@ -131,7 +131,7 @@ def _said(
 
 
 def _by_plan(entries: list[Entry], plan: Plan | None) -> tuple[list[Entry], list[Entry]]:
-    """The entries without those of another kind of plan, and pools among the latter."""
+    """The entries that do not need another kind of plan, and the entries that need pools."""
     pools = [entry for entry in entries if entry.name == "pools"]
     if plan is None or not pools:
         return entries, []

@@ -27,7 +27,7 @@ from tautochrone.report.comparison import (
 )
 
 Table = list[tuple[str, ...]]
-PARTS_OF_EVENTS = 10  # of the table of mapped pages over time
+PARTS_OF_EVENTS = 10  # Columns of the table of mapped pages over time.
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Replayed:
     build: str
     entries: Sequence[Entry]
     given: Mapping[str, str] = field(default_factory=dict)
-    planned: str = "budget"  # the system that the plan is for
+    planned: str = "budget"  # The system that the plan is for.
 
     def words(self, *without: str) -> str:
         """The options to give to the next command, without some."""

@@ -21,11 +21,11 @@ from tautochrone.tlb.partition import Partition, Principal, Run
 from tautochrone.tlb.tasks import KERNEL
 
 PAGE_BYTES, WORD_BYTES = 4096, 8
-STACK_MIN_BYTES = 16384  # of a thread of Linux
-NAME_CHARACTERS_MAX = 15  # of a thread of Linux
+STACK_MIN_BYTES = 16384  # the least stack of a thread in Linux
+NAME_CHARACTERS_MAX = 15  # the longest name of a thread in Linux
 THREAD_MAX = (1 << 32) - 1
 RUNS_MAX = 60_000  # Linux has 65,530 mappings in a process
-TEXT_BYTES_MAX = 128 * 1024 - 64  # of one variable of the environment
+TEXT_BYTES_MAX = 128 * 1024 - 64  # in one variable of the environment
 MEASURED = "measured"
 ROLES = (DATA, DIRECTORY, CODE)
 MODES = (ISOLATED, NO_MISS)
@@ -160,13 +160,13 @@ def _refuse_geometry(path: Path, partition: Partition, known: Geometry, known_pa
         )
     if not known.reference.endswith(f" {name}"):
         raise TauError(
-            f"{known_path} is of another processor ({known.reference}); this is {name}",
+            f"{known_path} is for another processor ({known.reference}); this is {name}",
             DISCOVER_STEP,
             EXIT_USAGE,
         )
     if not known.has_sets_of(partition.geometry):
         raise TauError(
-            f"{path} is for {partition.geometry.name}, whose sets are not those of {known_path}",
+            f"{path} is for {partition.geometry.name}, whose sets differ from {known_path}",
             f"plan again with --geometry {known_path}",
             EXIT_USAGE,
         )

@@ -18,7 +18,7 @@ from tautochrone.errors import TauError
 from tautochrone.record import session
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 
-REPORT_BYTES = 1 << 19  # more than 65 sites with the longest paths take
+REPORT_BYTES = 1 << 19  # More than 65 sites with the longest paths take.
 # Programs get the lowest free numbers, and scripts choose small ones themselves.
 DESCRIPTOR = 1023
 STEP = "raise the limit (ulimit -f), or free memory"
@@ -93,4 +93,4 @@ def _inheritable(file: int) -> int:
     try:
         return fcntl.fcntl(file, fcntl.F_DUPFD, most)
     except OSError:
-        return fcntl.fcntl(file, fcntl.F_DUPFD, 0)  # that number is taken, and the limit is near
+        return fcntl.fcntl(file, fcntl.F_DUPFD, 0)  # That number is taken, and the limit is near.

@@ -15,8 +15,8 @@ from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 from tautochrone.run import exchange
 from tautochrone.run.colors import Colors
 
-# Of the core: the largest pool of a TLSF with words of 64 bits, which is smaller where the machine
-# has no instruction to scan a word (core/private/heap/tlsf_block.h).
+# The core's limit: the largest pool of a TLSF with words of 64 bits. It is smaller on machines
+# without an instruction to scan a word (core/private/heap/tlsf_block.h).
 RESERVED_BYTES = 1 << (33 if platform.machine() == "riscv64" else 36)
 SPILL_MIN_BYTES = 1 << 20
 LOCKED_PART = 8

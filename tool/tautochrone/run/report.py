@@ -187,8 +187,8 @@ def refuse_unrun(report: Report | None, exit_status: int, exit_code: int) -> Non
 
 
 def advised_percent(plan: Plan, report: Report) -> int:
-    """The margin with which the next runs fit, too: room for what was spilled, and on top of that
-    what one recording gets, as nothing more is known about other runs.
+    """The margin with which the next runs fit, too. It covers the spilled bytes and, since nothing
+    more is known about other runs, the margin of one recording on top.
     """
     measured_bytes = plan.heap_bytes / (1 + plan.margin)
     wanted = (plan.heap_bytes + report.spill_peak) * (1 + DEFAULT) / measured_bytes - 1

@@ -40,10 +40,10 @@ MAKE_FLAGS = "VM_PARALLEL_BUILDS=0"
 # -O3 takes twice as long to compile, and the simulators run no more than a tenth faster.
 LEVEL = "-O1"
 BUILD_SECONDS_MAX = 900
-FREE_BYTES_LEAST = 1 << 20  # a disk with less is full: a build writes 30 MB
+FREE_BYTES_LEAST = 1 << 20  # A disk with less is full: a build writes 30 MB.
 # Make cannot build in, or from, a folder whose path has a blank or a character that it reads.
 PATH_OF_MAKE = re.compile(r"[\w./+@,~-]+")
-SPECIAL_FRAME_BITS_MIN = 9  # kind, and a frame of the communication memory
+SPECIAL_FRAME_BITS_MIN = 9  # Kind, and a frame of the communication memory.
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Options:
         described(self.unit)
         if self.config not in config_format.CONFIGS:
             known = ", ".join(config_format.CONFIGS)
-            raise TauError(f"configuration `{self.config}`: there are {known}")
+            raise TauError(f"unknown configuration `{self.config}`: use one of {known}")
         if not 1 <= self.tiles <= 8:
             raise TauError(f"{self.tiles} tiles: 1 to 8")
         if not 2 <= self.page_bits <= 18 or not 2 <= self.frame_bits <= 18:
@@ -316,7 +316,7 @@ def build_in(options: Options, made: Path) -> None:
     except subprocess.TimeoutExpired as error:
         raise TauError(f"not built after {BUILD_SECONDS_MAX} s") from error
     if done.returncode != 0:
-        if shutil.disk_usage(made.parent).free < FREE_BYTES_LEAST:  # Verilator does not say so
+        if shutil.disk_usage(made.parent).free < FREE_BYTES_LEAST:  # Verilator does not say so.
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(made.parent))
         said = (done.stdout + done.stderr).splitlines()
         shown = [line for line in said if "rror" in line or "***" in line]

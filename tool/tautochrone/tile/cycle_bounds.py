@@ -18,10 +18,10 @@ manual):
 5. A fault is 6 cycles of the processor, the answer, and the handler to its mret (doc/tile.md).
 
 The weights are exact: random functions take as long as their longest path
-(tool/tests/tile/test_cycle_bounds.py). Infeasible paths count too. The bound assumes
-naturally aligned accesses, no interrupt, no fault inside a call (the core's heaps map what they
-write), and a ready frame. None means that there is no bound: the code loops, or the processor's
-configuration or the unit has other rules.
+(tool/tests/tile/test_cycle_bounds.py). Infeasible paths count too. The bound assumes naturally
+aligned accesses, no interrupt, no fault inside a call (the core's heaps map what they write), and a
+ready frame. None means unbounded: the code loops, or the processor's configuration or the unit has
+other rules.
 """
 
 import functools

@@ -33,7 +33,7 @@ SHOWN_AFTER_S = 1.0
 SAID_BYTES_MAX = 1 << 24
 COMMAND_BYTES = 16
 START_SECONDS_MAX = 60
-CYCLES_PER_SECOND_MIN = 10_000  # of a simulator on a slow machine that many others use
+CYCLES_PER_SECOND_MIN = 10_000  # a simulator on a slow, busy machine
 Result = TypeVar("Result")
 
 _lock = threading.Lock()

@@ -16,7 +16,7 @@ from tautochrone.tile.sources import root
 
 DESCRIPTION = "unit.toml"
 STATUS_PACKAGE = "socket/rtl/tau_status_pkg.sv"
-PARAMETERS = ("PageBits", "FrameBits")  # of every unit
+PARAMETERS = ("PageBits", "FrameBits")  # every unit has these
 PARAMETER = re.compile(r"^ *parameter [^=\n]*\b(\w+) *=", re.M)
 REGISTER = re.compile(r"localparam logic \[7:0\] (\w+)Word = 8'd(\d+);")
 NUMBER_MAX = 255  # it is a byte of the device register `config`
@@ -74,9 +74,9 @@ def _units(hardware: Path) -> dict[str, Unit]:
 
 
 def described(name: str) -> Unit:
-    """The unit of this name. Raises TauError if there is none."""
+    """The unit of this name. Raises TauError if it is unknown."""
     if name not in units():
-        raise TauError(f"unit `{name}`: there are {', '.join(units())}")
+        raise TauError(f"unknown unit `{name}`: use one of {', '.join(units())}")
     return units()[name]
 
 
@@ -109,7 +109,7 @@ def _described(path: Path) -> Iterator[Unit]:
             raise _wrong(f"{where}: `{key}` is missing")
         for key, value in table.items():
             if key not in TYPES:
-                raise _wrong(f"{where}: there is no key `{key}`, only {', '.join(TYPES)}")
+                raise _wrong(f"{where}: unknown key `{key}`; known are {', '.join(TYPES)}")
             if not isinstance(value, TYPES[key]) or isinstance(value, bool):
                 raise _wrong(f"{where}: `{key}` is not of type {TYPES[key].__name__}")
         if not 0 <= table["number"] <= NUMBER_MAX:
@@ -124,7 +124,7 @@ def _compare(unit: Unit, path: Path) -> None:
     """Raise TauError if a unit's description contradicts its module."""
     where, source = f"{path}: [{unit.name}]", unit.source
     if not source.is_file():
-        raise _wrong(f"{where}: module {unit.module}: there is no {source}")
+        raise _wrong(f"{where}: module {unit.module}: {source} does not exist")
     text = source.read_text(encoding="utf-8")
     if re.findall(r"^module (\w+)", text, re.M) != [unit.module]:
         raise _wrong(f"{where}: module {unit.module} is not the module of {source}")

@@ -59,7 +59,7 @@ def exceeded(
     periods: Mapping[str, int],
     miss_cycles: int,
 ) -> list[Exceeded]:
-    """The figures that a job behind a warm-up exceeds, in the order of FIGURES, each with the worst
+    """The figures that a job after a warm-up exceeds, in the order of FIGURES, each with the worst
     job."""
     worst: dict[tuple[str, str], Exceeded] = {}
     ended = ((job, True) for job in jobs if job.number > 0)

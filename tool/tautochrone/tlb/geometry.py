@@ -107,10 +107,10 @@ def known_names() -> list[str]:
 
 
 def known_geometry(name: str) -> Geometry:
-    """Return a geometry of facts/geometry.toml. Raises TauError if there is none of this name."""
+    """Return a geometry of facts/geometry.toml. Raises TauError if the name is unknown."""
     if name not in geometry_format.GEOMETRIES:
         raise TauError(
-            f"there is no geometry {name}",
+            f"unknown geometry {name}",
             f"use one of {', '.join(known_names())}, or name a file",
             EXIT_USAGE,
         )
@@ -173,7 +173,7 @@ def _structure(
     names = [array.name for array in arrays]
     if row["array"] not in names:
         step = f"use one of {', '.join(names)}" if names else None
-        raise _wrong(reader, f"{place}.array", f"there is no array {row['array']}", step)
+        raise _wrong(reader, f"{place}.array", f"unknown array {row['array']}", step)
     _refuse_no_power_of_two(reader, f"{place}.page_bytes", row["page_bytes"])
     if row["page_bytes"] < base_bytes:
         raise _wrong(reader, f"{place}.page_bytes", "less than the base page")

@@ -15,7 +15,7 @@ from tautochrone.tlb.geometry import Geometry
 STACK, GLOBALS, CODE, HEAP = PARTS = ("stack", "globals", "code", "heap")
 ISOLATED, NO_MISS = "isolated", "no-miss"
 UNCOLORED = "uncolored"  # a principal without sets
-PAGES_MAX = 1 << 20  # of the address range, and so of any window
+PAGES_MAX = 1 << 20  # in the address range, and so in any window
 
 
 def role_of(part: str) -> str:

@@ -14,8 +14,8 @@ def check_plan(tasks: TaskSet, partition: Partition, shape: Shape) -> None:
     """Refuse a plan for other TLBs or tasks, or one that the tasks have changed since."""
     if partition.geometry.digest() != shape.geometry().digest():
         raise TauError(
-            f"the plan is for {partition.geometry.name}, whose sets, ways or safe ways are not"
-            f" those of {shape.name} with {shape.policy}",
+            f"the plan is for {partition.geometry.name}, whose sets, ways or safe ways differ"
+            f" from {shape.name} with {shape.policy}",
             f"plan with --geometry {shape.name} --policy {shape.policy}",
             EXIT_USAGE,
         )

@@ -14,7 +14,7 @@ from tautochrone.tlb.tasks import KERNEL, TaskSet
 
 Place = tuple[int, int]  # array and set
 Entries = Mapping[Place, int]  # how many entries somebody has in each set
-OTHER_ENTRIES = 2  # of the kernel: one that had begun before the release, and the job's own call
+OTHER_ENTRIES = 2  # into the kernel: one that had begun before the release, and the job's own call
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class EntryCycles(NamedTuple):
 
     @property
     def most(self) -> int:
-        """Of any entry."""
+        """The most cycles of any entry."""
         return max(self.release, self.call)
 
 
@@ -55,7 +55,7 @@ class Machine:
 class Response:
     """Bounds of each job of a task. `first_misses` come on top of `misses`, in the first job only.
 
-    All but `name` is None if there is no bound, for `reason`.
+    All but `name` is None without a bound, for `reason`.
     """
 
     name: str
@@ -82,7 +82,7 @@ def timings_of(tasks: TaskSet, costs: Mapping[str, int]) -> list[Timing]:
     for each in tasks.tasks:
         if each.name not in costs:
             raise TauError(
-                f"{each.name} has no cost, so there is no bound", "give its cost_cycles"
+                f"{each.name} has no cost, and so no bound", "give its cost_cycles"
             )
     return [
         Timing(each.name, each.period_cycles, costs[each.name]) for each in tasks.by_priority()

@@ -219,12 +219,12 @@ def _task(tasks: TaskSet, task: Task, place: Principal) -> TileTask:
     if task.program is None:
         raise tasks.fail(where, f"{task.name} has no program to run", "give it `program`")
     if not task.program.is_file():
-        raise tasks.fail(f"{where}.program", f"there is no file {task.program}")
+        raise tasks.fail(f"{where}.program", f"{task.program} does not exist")
     for number, source in enumerate(task.sources):
         if not source.is_file():
-            raise tasks.fail(f"{where}.sources[{number}]", f"there is no file {source}")
+            raise tasks.fail(f"{where}.sources[{number}]", f"{source} does not exist")
     if len(task.arguments) > ARGUMENTS_MAX:
-        raise tasks.fail(f"{where}.arguments", f"there are at most {ARGUMENTS_MAX}")
+        raise tasks.fail(f"{where}.arguments", f"more than {ARGUMENTS_MAX} arguments")
     folder = tasks.path.parent.absolute()
     try:
         libraries = Libraries.named(task.libraries, folder)

@@ -42,7 +42,7 @@ def _shape(text: str) -> Geometry:
     if sets.bit_count() != 1:
         raise TauError(f"{text}: {sets} sets are not a power of two", NEXT_STEP, EXIT_USAGE)
     if matched[3] not in (None, ":xor"):
-        raise TauError(f"{text}: there is no index {matched[3][1:]}", NEXT_STEP, EXIT_USAGE)
+        raise TauError(f"{text}: unknown index {matched[3][1:]}", NEXT_STEP, EXIT_USAGE)
     bits = sets.bit_length() - 1
     mask = 1 | (1 << bits if matched[3] else 0)
     rows = tuple(mask << bit for bit in range(bits))
@@ -111,7 +111,7 @@ class Simulator:
             _in_c(self._library, geometry), *numbers
         )
         if not self._handle:
-            raise TauError("there is not enough memory for these TLBs", "simulate smaller arrays")
+            raise TauError("not enough memory for these TLBs", "simulate smaller arrays")
 
     def __enter__(self) -> Simulator:
         return self
@@ -164,7 +164,7 @@ class Simulator:
 
 
 HOSTILE = 0  # the task that walks through all its pages
-TASK_PAGES = 24  # of any other task, if its window has as many
+TASK_PAGES = 24  # of any other task, if its window is that large
 TURN_ACCESSES = 25
 WINDOW_PAGES_LOG2, LARGE_PAGES_LOG2 = 18, 12  # a task's window, in base pages and in own ones
 ADDRESS_BITS = 64

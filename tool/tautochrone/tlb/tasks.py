@@ -40,7 +40,7 @@ class AddressRange:
 
     @property
     def end(self) -> int:
-        """The first address behind it."""
+        """The first address after it."""
         return self.start + self.size_bytes
 
 
@@ -137,7 +137,7 @@ def _fail(reader: Reader, place: str, text: str, next_step: str | None = None) -
 
 def _check_names(reader: Reader, tables: list[Table]) -> None:
     if not tables:
-        raise reader.fail("task: there is no task", "add a table [[task]]")
+        raise reader.fail("task: no task is defined", "add a table [[task]]")
     names = Counter([KERNEL])
     for number, table in enumerate(tables):
         name = table["name"].lower().replace("-", "_")  # what C and file names can hold
@@ -157,7 +157,7 @@ def _window(reader: Reader, table: Table | None) -> AddressRange:
         raise _fail(reader, "window.start", cause)
     word_bytes = table.get("word_bytes", 4)
     if word_bytes not in (4, 8):
-        cause = f"there are no words of {word_bytes} bytes"
+        cause = f"a word cannot have {word_bytes} bytes"
         raise _fail(reader, "window.word_bytes", cause, "use 4 or 8")
     return AddressRange(start, size_bytes, word_bytes)
 

@@ -125,7 +125,7 @@ def _check_blocks(reader: trace.TraceReader) -> list[Problem]:
         if not problems:
             wrong = lib.tau_trace_checker_totals(checker)
             if wrong:
-                cause = f"{wrong.decode()} is not what the events say"
+                cause = f"{wrong.decode()} does not match the events"
                 problems.append(Problem("footer", cause))
     finally:
         lib.tau_trace_checker_close(checker)

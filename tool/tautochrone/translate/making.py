@@ -32,8 +32,8 @@ NO_TYPE, NO_COUNTERPART, SEVERAL, ARRAYS, IN_LIBRARY, MIXED = (
     "a type has no counterpart in the target's program",
     "types of this size have several sizes on the target",
     "only arrays have this size",
-    "a library asks for it, whose types are not known",
-    "it is asked for where other sizes are asked for too, as for strings and arrays",
+    "a library asks for it, and its types are not known",
+    "call sites that ask for it also ask for other sizes, as for strings and arrays",
 )
 Progress = Callable[[int, int], None]
 

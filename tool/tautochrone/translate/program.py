@@ -22,8 +22,8 @@ ABI_OF_MACHINE = {
     ("EM_ARM", 32): "arm",
     ("EM_386", 32): "i386",
 }
-EABI_SHIFT = 24  # of e_flags of 32-bit Arm: 0 is the ABI before AAPCS
-RISCV_RVE = 8  # of e_flags: ilp32e aligns members of 8 bytes to 4
+EABI_SHIFT = 24  # In e_flags of 32-bit Arm. 0 is the ABI before AAPCS.
+RISCV_RVE = 8  # In e_flags: ilp32e aligns members of 8 bytes to 4.
 BUILD = "compile and link it with -g, and do not strip it"
 DECOMPRESS = "decompress a copy: objcopy --decompress-debug-sections"
 NEEDED = (".debug_info", ".debug_abbrev")

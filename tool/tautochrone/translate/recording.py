@@ -14,7 +14,7 @@ from tautochrone.facts import trace_format
 from tautochrone.trace.file import TraceReader
 from tautochrone.trace.prefix import copy_events
 
-Site = tuple[str, int]  # module and offset
+Site = tuple[str, int]  # Module and offset.
 # Where a call comes from: a site of the program that asks for one size only, one that asks for
 # several or is not known, a site in a library.
 SINGLE, SEVERAL, LIBRARY = 0, 1, 2

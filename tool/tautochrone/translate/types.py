@@ -41,7 +41,7 @@ OTHER_TYPES = {
 KEPT = SCOPES | POINTERS | QUALIFIERS | OTHER_TYPES
 # What leads to the entry that has the name, or, by a signature, to the definition.
 ORIGINS = ("DW_AT_specification", "DW_AT_abstract_origin", "DW_AT_extension", "DW_AT_signature")
-DEPTH_MAX = 100  # of types that refer to types; a damaged file can make a circle of them
+DEPTH_MAX = 100  # Types that refer to types. A damaged file can make a circle of them.
 
 
 class Definition(NamedTuple):
@@ -99,13 +99,13 @@ class _Node:
     name: str
     size_bytes: int | None
     type_at: Any
-    same_as: Any  # the entry that ORIGINS lead to
+    same_as: Any  # The entry that ORIGINS lead to.
     scope_at: Any
     unit: str
     place: str
     is_declaration: bool
-    counts: list[int | None] | None = None  # of an array's dimensions
-    last_member: Any = None  # its type
+    counts: list[int | None] | None = None  # An array's dimensions.
+    last_member: Any = None  # Its type.
 
 
 class SplitDwarf(Exception):

@@ -97,8 +97,8 @@ FORGED = {
         {"functions": forge.function_rows((1, 1, 9), (4, 4, 0), (9, 4, 0), names=b"x")},
         "the names do not end where the chunk does",
     ),
-    "a touch of no function": ({"touches": [*forge.TOUCHES, (3, 20)]}, "of no function"),
-    "a touch below zero": ({"touches": [(-1, 10), *forge.TOUCHES[1:]]}, "of no function"),
+    "a touch of no function": ({"touches": [*forge.TOUCHES, (3, 20)]}, "has no function"),
+    "a touch below zero": ({"touches": [(-1, 10), *forge.TOUCHES[1:]]}, "has no function"),
     "the same function": ({"touches": [(1, 10), (1, 11), (0, 14), (2, 19)]}, "the same function"),
     "the same time": ({"touches": [(1, 10), (0, 10), (1, 15), (2, 19)]}, "the same time"),
     "back in time": ({"touches": [(1, 14), (0, 10), (1, 15), (2, 19)]}, "the same time"),
@@ -123,13 +123,13 @@ FORGED = {
     "a block of no instructions": ({"blocks": block(0, instructions=0)}, "impossible number"),
     "a block of too many": ({"blocks": block(0, instructions=9)}, "impossible number"),
     "a block never executed": ({"blocks": block(0, boot=0)}, "never executed"),
-    "too much boot": ({"blocks": block(0, boot=3)}, "other instructions than the boot phase"),
-    "too much steady state": ({"blocks": block(3, steady=3)}, "than the steady phase"),
-    "counts beyond 64 bits": ({"blocks": block(0, boot=BIG)}, "than the boot phase"),
-    "other touches": ({"end": (10, 21, 3, 4)}, "other touches or blocks"),
-    "other blocks": ({"end": (10, 21, 4, 5)}, "other touches or blocks"),
+    "too much boot": ({"blocks": block(0, boot=3)}, "instructions differ from the boot phase"),
+    "too much steady state": ({"blocks": block(3, steady=3)}, "from the steady phase"),
+    "counts beyond 64 bits": ({"blocks": block(0, boot=BIG)}, "from the boot phase"),
+    "other touches": ({"end": (10, 21, 3, 4)}, "counts of touches or blocks are wrong"),
+    "other blocks": ({"end": (10, 21, 4, 5)}, "counts of touches or blocks are wrong"),
     "a marker after the end": ({"end": (23, 22, 4, 4)}, "time of the marker is impossible"),
-    "an end of another size": (None, "the chunk has another size"),
+    "an end of another size": (None, "the chunk's size is wrong"),
     "no end": (None, "it is cut short after 5 chunks"),
     "only prepared": (None, "it was prepared, but nothing was recorded"),
     "a chunk behind the end": (None, "out of order"),
@@ -138,8 +138,8 @@ FORGED = {
     "touches behind blocks": (None, "out of order"),
     "a number beyond 64 bits": (None, "a number exceeds 64 bits"),
     "a number that is cut": (None, "the last number is cut"),
-    "too many rows": (None, "another number of rows"),
-    "a chunk of blocks too long": (None, "another size than its rows"),
+    "too many rows": (None, "number of rows is wrong"),
+    "a chunk of blocks too long": (None, "size does not match its rows"),
 }
 
 
@@ -218,7 +218,7 @@ def test_a_recording_without_steady_state_is_a_problem(path: Path) -> None:
     blocks = [forge.BLOCKS[0], forge.BLOCKS[3][:2] + (0,) + forge.BLOCKS[3][3:]]
     forge.write(path, blocks=blocks, touches=[], end=(form.ABSENT, 10, 0, 2))
     status, said = run("check", path)
-    assert status == 1 and "work was not executed, so there is no steady state" in said
+    assert status == 1 and "work was not executed, so steady state never began" in said
     status, said = run("info", path)
     assert status == 0 and "marker       work was not executed: all of it is boot" in said
 
@@ -227,7 +227,7 @@ def test_a_recording_without_steady_state_is_a_problem(path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"\x7fELF\x02\x01\x01" + bytes(57)])
-def test_what_is_no_kernel_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_kernel_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "vmlinux"
     path.write_bytes(content)
     with pytest.raises(TauError) as error:

@@ -96,7 +96,7 @@ def test_the_policy_that_knows_the_future_is_the_best(seed: int) -> None:
     assert replay(touches, Cache(3, BELADY)).loads == min(states.values())
 
 
-def test_no_touch_is_no_fault() -> None:
+def test_no_touch_means_no_fault() -> None:
     nothing = PageTouches(np.array([], np.uint16), np.array([], np.uint64), 0)
     for policy in (*POLICIES, BELADY):
         assert replay(nothing, Cache(4, policy)) == Counts(0, 0, 0)

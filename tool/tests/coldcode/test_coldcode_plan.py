@@ -21,7 +21,7 @@ PLAN_KEYS = [
     *("expected_faults", "lower_bound_faults", "frames_least", "fault_instructions_max"),
 ]
 REPLAY_KEYS = ["placement", "policy", "frames", "faults", "loads", "evictions"]
-START = 0x80000000  # of the made kernel's cold code
+START = 0x80000000  # where the generated kernel's cold code starts
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ def test_a_recording_of_another_kernel_is_a_problem(
     assert "is a recording of another kernel than the plan's: code" in checked(together)
 
 
-def test_a_kernel_that_was_linked_as_planned_is_no_problem(
+def test_a_kernel_that_was_linked_as_planned_is_accepted(
     made: Made, tmp_path: Path, together: Path
 ) -> None:
     """With the symbols that Linux has around its cold code."""
@@ -335,7 +335,7 @@ def test_another_kernel_is_refused(made: Made, tmp_path: Path, plan: Path) -> No
     assert "another kernel" in refused("coldcode", "replay", recording, "--plan", plan)
     assert "another kernel" in refused("coldcode", "plan", recording, *made.inputs[1:])
     words = [made.recording, "--kernel", made.kernel.path, "--map", map_path]
-    assert "map is of another link" in refused("coldcode", "plan", *words)
+    assert "map is from another link" in refused("coldcode", "plan", *words)
     assert document_of("coldcode", "replay", recording, "--plan", plan, "--map", map_path)
     words = ["coldcode", "replay", recording, "--plan", plan, "--map", made.map_path]
     assert "no function starts where" in refused(*words)

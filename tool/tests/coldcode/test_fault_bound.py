@@ -47,7 +47,7 @@ SOURCE = """
 """
 BESIDE = 3  # branch, call, return
 VISIT = 1 + 3
-READING = 1 + 1 + 1 + 1 + 32 * 2 + 1  # of tau_cold_read_page, then the copy
+READING = 1 + 1 + 1 + 1 + 32 * 2 + 1  # tau_cold_read_page, then the copy
 
 
 def linked(folder: Path, source: str) -> Kernel:

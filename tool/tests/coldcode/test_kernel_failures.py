@@ -18,7 +18,7 @@ from tautochrone.coldcode.linux.qemu import Boot
 from tautochrone.coldcode.linux.root import Root
 from tautochrone.errors import TauError
 
-# The lines of 40 jobs that go on for a while behind the error.
+# The lines of 40 jobs that go on for a while after the error.
 FAILING_MAKE = """#!/bin/sh
 echo "  CC      lib/a.o"
 echo "lib/test_a.c:28:10: fatal error: ../tools/testing/a.h: No such file or directory" >&2
@@ -117,7 +117,7 @@ def test_what_cold_code_gets_on_with_is_not_refused(name: str) -> None:
     assert "cannot have" not in error.message
 
 
-def test_every_line_that_is_no_option_is_said(tmp_path: Path) -> None:
+def test_every_line_that_is_not_an_option_is_reported(tmp_path: Path) -> None:
     """Kconfig would pass over them."""
     own = tmp_path / "own.config"
     own.write_text("CONFG_SMP=y\n# a remark\n\nCONFIG_NET=y  \nCONFIG_PRINTK\n")
@@ -158,7 +158,7 @@ def test_a_changed_source_folder_is_another_one(tmp_path: Path) -> None:
     assert source.folder_hash(folder) != before
 
 
-def test_a_folder_that_is_no_unchanged_source_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_an_unchanged_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TauError, match="is not a source of Linux: Makefile is missing"):
         source.prepared(tmp_path)
     folder = source_folder(tmp_path / "linux")

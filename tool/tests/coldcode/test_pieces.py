@@ -133,14 +133,14 @@ def test_the_floor_is_as_its_definition(seed: int) -> None:
 
 
 def test_code_that_is_in_no_piece_stays() -> None:
-    """Of 100 instructions, 10 are in the piece that leaves, 30 in no piece."""
+    """10 of 100 instructions are in the piece that leaves, 30 in no piece."""
     rows = [(64, 60, ""), (64, 30, ""), (64, 10, "")]
     code = replace(code_of(rows), block_pieces=np.array([0, -1, 2]))
     assert part_of(code, np.array([False, False, True])) == pytest.approx(0.9)
 
 
 def test_recordings_are_joined(tmp_path: Path) -> None:
-    """The largest count of a block stays. What was touched as often as is recorded is truncated."""
+    """The largest count of a block stays. A function at the limit of touches is truncated."""
     kernel, map_path = made_kernel.build(tmp_path)
     recording = load(made_kernel.record(kernel, tmp_path / "1.taucode", 1))
     pieces = read_link_map(map_path)

@@ -94,7 +94,7 @@ def disturbed_faults(cold: ColdPieces, page_of: dict[int, int], seed: int) -> in
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_search_judges_by_five_replays(seed: int) -> None:
-    """[CPLAN-14] Before its first step, and behind its last one."""
+    """[CPLAN-14] Before its first step, and after its last one."""
     cold = random_cold(seed, pieces=12, touches=600, frames=2 + seed % 3)
     touched = Touched(cold)
     pages = placement.by_affinity(cold, touched)

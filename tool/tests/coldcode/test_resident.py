@@ -257,6 +257,6 @@ def test_the_decoder_agrees_with_capstone() -> None:
     assert compared > 60_000
 
 
-def test_what_is_no_instruction() -> None:
+def test_words_that_are_not_instructions() -> None:
     for encoded in (b"", b"\0\0", b"\0\0\0\0", b"\x13", b"\x13\x05"):
         assert control_flow.decode(CODE_ADDRESS, encoded) is None

@@ -233,7 +233,7 @@ class Fuzzer:
     def findings(self, count: int, kinds: tuple[str, ...] = (*COMMANDS, "words")) -> list[str]:
         """Run as many mutants; return the findings. Each finding's file stays in the folder.
 
-        A child runs BATCH mutants. If one ends it, the next child goes on behind that one.
+        A child runs BATCH mutants. If one ends it, the next child goes on after that one.
         """
         found, number = [], 0
         while number < count:

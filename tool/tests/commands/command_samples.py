@@ -22,8 +22,9 @@ from testing.random_trace import random_events
 from tool.tests.commands import target_samples
 from tool.tests.trace import trace_forge
 
-# Of a target's stream (docs/spec/recorder.md): magic, version, address shift, rows, payload bytes,
-# ABI, pointer bytes, sequence, ticks per second, dropped rows, start ticks, thread, checksum.
+# A block of a target's stream (docs/spec/recorder.md): magic, version, address shift, rows,
+# payload bytes, ABI, pointer bytes, sequence, ticks per second, dropped rows, start ticks, thread,
+# checksum.
 TARGET_BLOCK = struct.Struct("<4sBBHHBBIIQQII")
 ESCAPE = "\x1b]0;forged\x07\x1b[31m"
 DEEP = 100_000

@@ -70,7 +70,7 @@ def test_a_forged_total_is_found(tmp_path: Path, word: int) -> None:
 
 
 def test_a_broken_rule_is_placed(tmp_path: Path) -> None:
-    """A block from another trace: all checksums fit, but the free behind it frees nothing."""
+    """A block from another trace: all checksums fit, but the free after it frees nothing."""
     count = form.BLOCK_EVENTS_MAX
     for name, first_ops in (
         ("kept", [model.MALLOC] + [model.REALLOC] * (count - 1)),
@@ -143,7 +143,7 @@ def test_the_first_misuse_of_each_kind_is_told(tmp_path: Path) -> None:
     assert [one["place"] for one in json.loads(result.stdout)["misuse"]] == ["event 3", "event 2"]
 
 
-def test_misuse_of_a_program_is_no_problem_of_its_trace(tmp_path: Path) -> None:
+def test_misuse_of_a_program_is_not_a_problem_of_its_trace(tmp_path: Path) -> None:
     """Double frees alone: the recorder saw every allocation."""
     path = tmp_path / "a.tau"
     with TraceWriter(path, {}) as writer:

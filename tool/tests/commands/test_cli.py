@@ -137,7 +137,7 @@ def test_quiet_drops_notes_and_keeps_results(tmp_path: Path) -> None:
     assert loud.stdout == quiet.stdout != ""
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
+def test_a_reader_that_has_seen_enough_is_not_a_failure(tmp_path: Path) -> None:
     trace = tmp_path / "a.tau"
     count = 200_000
     with TraceWriter(trace, {}) as writer:
@@ -197,7 +197,7 @@ def test_a_limit_of_data_is_named(kibibytes: int) -> None:
     """Python starts with less; with the largest one a command runs."""
     words = ["bash", "-c", f'ulimit -d {kibibytes}; exec "$@"', "bash", *TAU, "--version"]
     done = subprocess.run(words, capture_output=True, text=True)
-    is_named = done.stderr.startswith("tau: there is not enough memory\n  next: close other")
+    is_named = done.stderr.startswith("tau: not enough memory\n  next: close other")
     assert done.returncode == 0 or (is_named and "RLIMIT_DATA" in done.stderr), done
 
 

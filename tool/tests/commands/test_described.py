@@ -71,7 +71,7 @@ def info_of(path: Path) -> tuple[str, dict[str, Any]]:
 def test_good_descriptions_are_sound(
     tmp_path: Path, kind: str, text: str, comments: int
 ) -> None:
-    """Whatever the name, and however long the comment in front."""
+    """Whatever the name, and however long the comment before."""
     path = written(tmp_path, "# Of a user, with much to say.\n" * comments + text, "a.txt")
     assert check_file(path) == (kind, check_file(path)[1])
     done = run(check.command, path)
@@ -111,7 +111,7 @@ def test_a_mistake_is_the_one_of_its_command(
 
 
 def test_a_plan_says_of_what_it_is(tmp_path: Path) -> None:
-    """Of TLB sets, of a heap, or of both; and it names the commands that replay these parts."""
+    """TLB sets, a heap, or both; and it names the commands that replay these parts."""
     geometry = known_geometry("tile-16x4")
     partition = plan_partition(task_set(tmp_path, task("a")), geometry).partition
     sets = without_heap({"tlb": partition})

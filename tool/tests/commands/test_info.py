@@ -112,7 +112,7 @@ def test_blocks_are_not_read(tmp_path: Path) -> None:
 
 
 def test_no_trace(tmp_path: Path) -> None:
-    (tmp_path / "a.tau").write_text("hello, this is no trace at all")
+    (tmp_path / "a.tau").write_text("hello, this is not a trace")
     with pytest.raises(TauError, match="not a trace"):
         run(tmp_path / "a.tau")
 

@@ -54,7 +54,7 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_what_is_no_file_is_refused_with_its_kind(name: str, kind: str) -> None:
+def test_a_path_that_is_not_a_file_is_refused_with_its_kind(name: str, kind: str) -> None:
     path = "link" if len(name) % 2 else "in"
     done = tau(*(path if word == "IN" else word for word in COMMANDS[name]))
     word = "directory" if kind == "folder" and "is a directory" in done.stderr else kind

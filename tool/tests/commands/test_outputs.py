@@ -268,7 +268,7 @@ def test_a_missing_folder_is_told_before_the_work() -> None:
     assert failed.status == 1 and "none is missing" in failed.said and "mkdir -p" in failed.said
 
 
-def test_a_long_name_is_no_obstacle(inputs: Path) -> None:
+def test_a_long_name_is_not_an_obstacle(inputs: Path) -> None:
     """255 bytes, the most that a name can have: the temporary file next to it has a name too."""
     for name in ("x" * 255, "é" * 127):
         assert write("plan", name) == Done(0)

@@ -267,7 +267,7 @@ def test_a_note_cut_short_is_read_or_refused(
     elf = code.application(making.root(), "ping", [source], base.path, tmp_path)
     content = bytearray(elf.read_bytes())
     (headers,) = struct.unpack_from("<I", content, 28)
-    note = headers + 3 * 32  # behind code, data and stacks
+    note = headers + 3 * 32  # after code, data and stacks
     kind, size_bytes = (struct.unpack_from("<I", content, note + at)[0] for at in (0, 16))
     assert kind == 4
     answers = set()
@@ -299,9 +299,9 @@ def test_no_name_is_a_file_of_ours(system: Path, name: str) -> None:
 
 def test_paths_sources_and_compilers_are_named(system: Path) -> None:
     said = refusal(system, ('["ping.c"]', '["pong.c"]'))
-    assert "system.toml:18: application[0].sources: there is no file pong.c" in said
+    assert "system.toml:18: application[0].sources: pong.c does not exist" in said
     assert said.count("application[0].sources") == 1
-    (system.parent / "pong.c").write_text("this is no C\n")
+    (system.parent / "pong.c").write_text("this is not C\n")
     said = compose("build", system).stderr
     assert "ping cannot be compiled" in said and "pong.c:1:1: error" in said
 
@@ -331,8 +331,8 @@ def test_a_missing_header_of_picolibc_names_picolibc(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "call", "said", "step"),
     [
-        ('flags = ["-lm"]', "", "the linker finds no -lm", 'add libraries = ["picolibc"]'),
-        ('flags = ["-lown"]', "", "the linker finds no -lown", 'libraries = ["PATH/libown.a"]'),
+        ('flags = ["-lm"]', "", "the linker cannot find -lm", 'add libraries = ["picolibc"]'),
+        ('flags = ["-lown"]', "", "the linker cannot find -lown", 'libraries = ["PATH/libown.a"]'),
         ("", "void *malloc(int); malloc(1);", "need __heap_end, __heap_start,", "do without"),
         ('libraries = ["picolibc"]', "int puts(char *); puts(0);", "need stdout,", "do without"),
         ("ar", "", "libping.a is not a source", 'add libraries = ["libping.a"]'),
@@ -419,10 +419,10 @@ def test_paths_of_flags_sources_and_libraries_start_from_the_file(system: Path) 
     assert document(*words)["tasks"] == ["ping", "pong"]
     change(system, ("libextra.a", "libother.a"))
     said = compose("build", system).stderr
-    assert "application[0].libraries" in said and "there is no library" in said
+    assert "application[0].libraries" in said and "library " in said and "does not exist" in said
 
 
-def test_what_is_no_executable_is_refused(system: Path) -> None:
+def test_a_file_that_is_not_an_executable_is_refused(system: Path) -> None:
     shutil.copy("/bin/true", system.parent / "true.elf")
     said = refusal(system, ('sources = ["ping.c"]', 'executable = "true.elf"'))
     assert "system.toml:18: application[0].executable: ping: it is not an ELF32 executable" in said

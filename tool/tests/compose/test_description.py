@@ -23,8 +23,8 @@ WRONG = [
     ("user_slot_cycles = 10_000", "", ":6: time.user_slot_cycles is missing"),
     ("os_slot_cycles", "os_slots", ":8: time.os_slots is unknown"),
     ("frame_first = 64", "frame_first = 3", ":12: memory.frame_first is 3, expected"),
-    ('"jpeg.vld", "idle"', '"jpeg.vdl", "idle"', ":16: tile[0].slots: there is no task jpeg.vdl"),
-    ('"jpeg.vld", "idle"', '"neighbor.x", "idle"', ":16: tile[0].slots: there is no task"),
+    ('"jpeg.vld", "idle"', '"jpeg.vdl", "idle"', ":16: tile[0].slots: unknown task jpeg.vdl"),
+    ('"jpeg.vld", "idle"', '"neighbor.x", "idle"', ":16: tile[0].slots: unknown task"),
     ('"jpeg.vld", "idle"', '"jpeg.cc", "idle"', ":19: tile[1].slots: jpeg.cc has slots on two"),
     ('"jpeg.vld", "idle"', '"idle"', ":25: application[0].tasks: jpeg.vld has no slot"),
     ('["loader", "jpeg.idct"', '["idle", "jpeg.idct"', ":19: tile[1].slots: no slot is the loader"),
@@ -33,7 +33,7 @@ WRONG = [
     ('name = "jpeg"', 'name = "9"', ":22: application[0].name is '9', expected a letter"),
     ('name = "jpeg"', 'name = "jpég"', ":22: application[0].name is 'jpég', expected a letter"),
     ("sources = [", "executable = 'x'\nsources = [", ":21: application[0]: give either"),
-    ("page_bytes = 16384", "page_bytes = 5000", ":26: application[0].page_bytes: there are no pag"),
+    ("page_bytes = 16384", "page_bytes = 5000", ":26: application[0].page_bytes: a page cannot ha"),
     ("page_bytes = 16384", "page_bytes = 1024\naddress = 0x80100001",
      ":27: application[0].address: it is n"),
     ("page_bytes = 16384", "page_bytes = 1024\npool_address = 0x8ffffc00\npool_pages = 8\n"
@@ -45,7 +45,7 @@ WRONG = [
     ('writer = "idct"', 'writer = "xx"', ":35: application[0].fifos[1].writer: jpeg has no task"),
     ('operation = "load"', 'operation = "unload"', ":39: command[0].operation: jpeg is not loaded"),
     ('operation = "load"', 'operation = "start"', ":39: command[0].operation is 'start'"),
-    ('application = "jpeg"', 'application = "gepj"', ":40: command[0].application: there is no ap"),
+    ('application = "jpeg"', 'application = "gepj"', ":40: command[0].application: unknown applic"),
     ("major_frame = 64", "major_frame = -1", ":41: command[0].major_frame is -1, expected"),
 ]  # fmt: skip
 
@@ -80,7 +80,7 @@ def test_a_second_load_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"a = [", b"a = 1\na = 2", b"[" * 5000, b""])
-def test_what_is_no_toml_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_toml_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "system.toml"
     path.write_bytes(content)
     with pytest.raises(TauError):

@@ -58,7 +58,7 @@ class Case:
     found: dict[str, str]
     only: str | None = None
     user_slot_cycles: int = 3000
-    path: Path | None = None  # of an example, instead of the rest
+    path: Path | None = None  # An example, instead of the rest.
     refused: str = "the leak {leak} cannot show in"
 
 
@@ -69,7 +69,7 @@ ALL = {
     "kernel-path": "kernel path",
     "one-table": "TLB",
 }
-BOTH = {leak: name for leak, name in ALL.items() if leak != "tlb"}  # each clears the other's TLB
+BOTH = {leak: name for leak, name in ALL.items() if leak != "tlb"}  # Each clears the other's TLB.
 NAMES = {**ALL, "page-mix": "page mix", "dma": "DMA"}
 AFTER_LOADER = {"tlb": "TLB", "gate": "gate", "one-table": "TLB"}
 A, B = "a.work", "b.work"
@@ -136,7 +136,7 @@ APART_BELOW = Case((f"loader {A} idle", f"loader {B}"), (MARKS, "-DROUNDS=20u"),
         (APART_BELOW, "no neighbor shares the processor of b"),
     ],
 )
-def test_neighbors_of_another_tile_are_no_company(case: Case, said: str, tmp_path: Path) -> None:
+def test_neighbors_of_another_tile_are_not_company(case: Case, said: str, tmp_path: Path) -> None:
     """A system whose only idle slot is on the tile that an application does not use: the check
     fails and names the tile that needs one."""
     path = system_of(case, tmp_path)

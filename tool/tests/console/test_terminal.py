@@ -114,7 +114,7 @@ def test_no_stream_at_all_fails_quietly(trace: Path) -> None:
 
 
 @pytest.mark.parametrize("words", RESULTS)
-def test_a_reader_that_is_gone_is_no_failure(words: str, trace: Path) -> None:
+def test_a_reader_that_is_gone_is_not_a_failure(words: str, trace: Path) -> None:
     verb, *options = words.split()
     command = shlex.join(["tau", "-q", verb, str(trace), *options])
     done = shell(f"{command} | head -0; exit ${{PIPESTATUS[0]}}")

@@ -1,4 +1,4 @@
-"""A byte order mark in front of our TOML files: accepted if it is UTF-8's, else named."""
+"""A byte order mark before our TOML files: accepted if it is UTF-8's, else named."""
 
 import codecs
 from collections.abc import Callable

@@ -163,7 +163,7 @@ def test_an_input_is_not_overwritten(option: str, tmp_path: Path) -> None:
 
 
 def test_a_recording_without_objects(tmp_path: Path) -> None:
-    """There are no limits then."""
+    """No limits exist then."""
     trace = write_events(tmp_path / "a.tau", [])
     with pytest.raises(TauError, match="have no object"):
         make_guarantee([trace])
@@ -477,7 +477,7 @@ def test_limited_objects_keep_their_alignment(tmp_path: Path) -> None:
 
 
 def test_a_limit_of_a_size_is_of_no_other_size(tmp_path: Path) -> None:
-    """Objects of 96 bytes stay recorded beside a limit of 89, which lies in the same band."""
+    """Objects of 96 bytes stay recorded next to a limit of 89, which lies in the same band."""
     trace = write_events(tmp_path / "a.tau", [(MALLOC, slot, 96, 0) for slot in range(54)])
     path = tmp_path / "limits.toml"
     path.write_text(LIMITS + "[[limit]]\nsize_bytes = 89\ncount = 60\n")

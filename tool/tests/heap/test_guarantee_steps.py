@@ -130,7 +130,7 @@ def test_pools_need_a_guaranteed_plan(folder: Path) -> None:
 
 
 def test_bounds_are_those_of_calls_within_the_limits(folder: Path) -> None:
-    """Plan, header and info say so; a refused call takes longer, and that is no exceeded bound."""
+    """Plan, header and info say so. A refused call takes longer, which does not exceed a bound."""
     said = tau(*PLAN, *WRITTEN, cwd=folder, expect=0).stdout
     bounds = {row.operation: row.bound for row in _bounds(folder) if row.target == "m4"}
     cost = rf"within the limits, m4 malloc {bounds['malloc']}, free {bounds['free']} instructions"
@@ -147,7 +147,7 @@ def test_bounds_are_those_of_calls_within_the_limits(folder: Path) -> None:
 
 
 def test_a_resized_object_may_lose_its_alignment(folder: Path) -> None:
-    """As pools say; it is no fault of theirs, in replay nor on the machine code."""
+    """As pools say. It is not their fault, in replay nor on the machine code."""
     aligned: list[Event] = [(ALIGNED_ALLOC, 0, 55, 7), (MALLOC, 1, 7, 0), (REALLOC, 0, 7, 0)]
     write_events(folder / "runs" / "a.tau", aligned)
     tau(*PLAN, *WRITTEN, cwd=folder, expect=0)
@@ -174,7 +174,7 @@ def _bounds(folder: Path) -> tuple:
 
 
 def test_a_bound_that_is_too_small_is_still_found(folder: Path) -> None:
-    """Of calls within the limits, and of free in every run; the step is not a dead end."""
+    """For calls within the limits, and for free in every run; the step is not a dead end."""
     tau(*PLAN, *WRITTEN, cwd=folder, expect=0)
     path = folder / "runs" / "p.toml"
     text = path.read_text()

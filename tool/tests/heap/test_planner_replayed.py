@@ -253,7 +253,7 @@ class Growing:
     """
 
     plain_bytes: int
-    change_bytes: Callable[[dict[int, int]], float]  # of the count of each size
+    change_bytes: Callable[[dict[int, int]], float]  # as a function of the count of each size
     early: float = 1.0
     events: int = 160
     lowest_bytes: int = 100

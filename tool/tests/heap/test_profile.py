@@ -165,7 +165,7 @@ def test_inherited_objects_are_skipped(tmp_path: Path) -> None:
     assert [size.size_bytes for size in profile_of([path]).sizes] == [8]
 
 
-def test_what_is_no_recording_is_refused_with_a_next_step(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_recording_is_refused_with_a_next_step(tmp_path: Path) -> None:
     path = tmp_path / "t.tau"
     path.write_bytes(b"not a trace at all")
     with pytest.raises(TauError, match=r"t\.tau") as refused:

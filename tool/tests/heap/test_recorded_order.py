@@ -41,7 +41,7 @@ def test_the_plan_without_a_guarantee_stands_beside_it(tmp_path: Path) -> None:
 def test_recordings_that_no_heap_holds_are_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The guarantee stands; TLSF's line says why there is no number."""
+    """The guarantee stands; TLSF's line says why it has no number."""
     made = make_guarantee([random_trace(tmp_path / "a.tau", 1, events=200, live_max=20)], 0.0, "32")
     for smallest in (lambda *_: 0, lambda *_: (_ for _ in ()).throw(TauError("too large"))):
         monkeypatch.setattr(recorded_order.ReplayedRecording, "smallest_heap", smallest)

@@ -118,7 +118,7 @@ def test_a_bound_that_moved_is_told_by_how_much(tmp_path: Path) -> None:
     assert f"{said_of}, no longer has a bound; the plan says 3" in cause
 
 
-def test_another_core_with_the_same_bounds_is_no_problem(tmp_path: Path) -> None:
+def test_another_core_with_the_same_bounds_is_accepted(tmp_path: Path) -> None:
     made = bounds.make(basis_of())
     assert causes(planned(tmp_path, made._replace(core_sha256="00" * 32))) == []
 

@@ -155,8 +155,8 @@ MUTATIONS = [
     ("version = 4", "version = 4\nsurprise = 1", "surprise is unknown"),
     ("[heap]", "[later]\nsets = 4\n[heap]", r"section \[later\] is unknown; this version has heap"),
     ("[heap]", "[[later]]\nsets = 4\n[heap]", r"section \[later\] is unknown"),
-    ("[heap]", "[heap]\nversion = 2", r"\[heap\] is of a newer version \(2; this is 1\)"),
-    ("[pages]", "[pages]\nversion = 2", r"\[pages\] is of a newer version \(2; this is 1\)"),
+    ("[heap]", "[heap]\nversion = 2", r"\[heap\] has a newer version \(2; this is 1\)"),
+    ("[pages]", "[pages]\nversion = 2", r"\[pages\] has a newer version \(2; this is 1\)"),
     ("[pages]", "[pages]\nversion = 0", "pages.version is 0"),
     ("[pages]", "[pages]\nversion = true", "pages.version is True"),
     ("[pages]", "[[pages]]", r"pages is there once, so it is written \[pages\]"),
@@ -251,7 +251,7 @@ def test_an_empty_list_of_bounds_is_refused(tmp_path: Path) -> None:
         load_plan(written(tmp_path, text))
 
 
-def test_files_that_are_no_text_or_no_toml_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_text_or_not_toml_are_refused(tmp_path: Path) -> None:
     for data in (
         b"\xff\xfe\x00",
         b"= = =",

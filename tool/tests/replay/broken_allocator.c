@@ -4,14 +4,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#define BUG_OVERLAP 1    // hands out the middle of a live object
-#define BUG_OVERWRITE 2  // writes into the object handed out last
+#define BUG_OVERLAP 1    // Hands out the middle of a live object.
+#define BUG_OVERWRITE 2  // Writes into the object handed out last.
 #define BUG_MISALIGN 3
 #define BUG_OUTSIDE 4
 #define BUG_NOT_CLEARED 5
 #define BUG_REFUSE_FREE 6
-#define BUG_LOSE_CONTENT 7  // realloc does not copy
-#define BUG_TAIL 8          // hands out 8 bytes too few between objects
+#define BUG_LOSE_CONTENT 7  // realloc does not copy.
+#define BUG_TAIL 8          // Hands out 8 bytes too few between objects.
 #define RARELY 100u
 
 static uint8_t *arena_end;
@@ -77,7 +77,7 @@ int broken_free(void *heap, void *pointer) {
 void *broken_realloc(void *heap, void *pointer, size_t size_bytes) {
     uint8_t *moved = broken_aligned_alloc(heap, 4096, size_bytes);
     if (moved != NULL && BUG != BUG_LOSE_CONTENT) {
-        memmove(moved, pointer, size_bytes);  // behind a shorter object is arena, too
+        memmove(moved, pointer, size_bytes);  // Behind a shorter object is arena, too.
     }
     (void)broken_free(heap, pointer);
     return moved;

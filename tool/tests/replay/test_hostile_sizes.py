@@ -71,7 +71,7 @@ def test_numbers_that_no_recorder_writes_are_zero(tmp_path: Path) -> None:
 def test_a_block_is_found_behind_false_beginnings_in_the_first_mib(
     tmp_path: Path, place: int, is_found: bool
 ) -> None:
-    """Each false block claims all bytes behind it, or as many as a block can hold."""
+    """Each false block claims all bytes after it, or as many as a block can hold."""
     count = place // TARGET_BLOCK.size
     claims = (TARGET_BLOCK.size * (count - index - 1) for index in range(count))
     head = (b"TauT", 3, 1, 1)

@@ -131,7 +131,7 @@ def test_calloc_touches_all_of_it_and_malloc_nothing(tmp_path: Path, system: str
 
 
 def test_a_realloc_that_moves_copies_what_is_mapped(tmp_path: Path) -> None:
-    """Of an object of 40 pages one is touched, and its ends share pages with headers."""
+    """One page of an object of 40 is touched, and its ends share pages with headers."""
     events = [(MALLOC, 0, 40 * PAGE, 0), (MALLOC, 1, 64, 0), (TOUCH, 0, 20 * PAGE, 1)]
     before = page_replay(write_events(tmp_path / "a.tau", events), "rtvm")
     events += [(REALLOC, 0, 80 * PAGE, 0)]

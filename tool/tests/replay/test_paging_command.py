@@ -192,7 +192,7 @@ def test_a_replay_that_lacks_something_is_refused(trace: Path, tmp_path: Path, l
     else:
         del system[lost]
     found.write_text(json.dumps(document))
-    with pytest.raises(TauError, match="not what `tau replay --json` prints"):
+    with pytest.raises(TauError, match="not output of `tau replay --json`"):
         called(report.command, trace, "--replay", found, "-o", tmp_path / "r.html")
 
 

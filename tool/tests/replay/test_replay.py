@@ -395,7 +395,7 @@ def test_what_did_not_hold_on_pages_is_told_what_limited_it(
 
 
 def test_the_next_command_keeps_the_options_that_were_given(trace: Path) -> None:
-    """The next command replays what this one did; `tau plan` gets what it has, too."""
+    """The next command replays the same recordings; so does `tau plan`."""
     words = ("--instructions", "m4", "--layout", "32", "--skip-misuse", "--events", 500)
     told = tau("replay", trace, "--on", "tlsf", *words).stdout.splitlines()[-1]
     assert told == f"next: tau plan {trace} --layout 32 --skip-misuse -o plan.toml"

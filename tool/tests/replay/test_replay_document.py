@@ -92,7 +92,7 @@ def test_what_no_system_says_is_refused(changed: dict[str, Any], place: str) -> 
     "changed",
     [{"command": "plan"}, {"instructions": "z80"}, {"ending": {"remarks": [{"cause": 7}]}}],
 )
-def test_what_is_no_replay_is_refused(changed: dict[str, Any]) -> None:
+def test_a_file_that_is_not_a_replay_is_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="".join(changed)):
         document_of({"command": "replay", "systems": []} | changed)
 

@@ -63,7 +63,7 @@ def test_json_says_what_the_report_holds(trace: Path, tmp_path: Path) -> None:
 
 
 def test_plans_of_both_kinds_stand_in_one_report(trace: Path, tmp_path: Path) -> None:
-    """The verdict is on the plan that is given; a guarantee beside it is said and drawn."""
+    """The verdict is on the given plan; a guarantee next to it is stated and drawn."""
     replay = tmp_path / "replay.json"
     pools = {"name": "pools", "role": "planned", "completed": True, "footprint_bytes": 2400}
     replay.write_text(json.dumps({**REPLAY, "systems": [*REPLAY["systems"], pools]}))
@@ -112,10 +112,10 @@ def test_a_report_is_not_overwritten_unless_told(trace: Path, tmp_path: Path) ->
         '{"command": "replay", "systems": 3}',
     ],
 )
-def test_what_is_no_replay_is_refused(text: str, trace: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_replay_is_refused(text: str, trace: Path, tmp_path: Path) -> None:
     replay, out = tmp_path / "replay.json", tmp_path / "r.html"
     replay.write_text(text)
-    with pytest.raises(TauError, match="is not what `tau replay --json` prints"):
+    with pytest.raises(TauError, match="is not output of `tau replay --json`"):
         called(trace, "--replay", replay, "-o", out)
     assert not out.exists()
 
@@ -163,7 +163,7 @@ def test_a_replay_of_wrong_types_is_refused(
 ) -> None:
     replay = tmp_path / "replay.json"
     replay.write_text(json.dumps({**REPLAY, **damage}))
-    expected = "is not what `tau replay --json` prints: .*(expected|finite)"
+    expected = "is not output of `tau replay --json`: .*(expected|finite)"
     with pytest.raises(TauError, match=expected):
         called(trace, "--replay", replay, "-o", tmp_path / "r.html")
 

@@ -108,7 +108,7 @@ def test_a_bin_without_events_keeps_the_value_before_it() -> None:
 
 
 def test_with_bands_an_object_counts_in_the_next_larger_size() -> None:
-    """Peaks of a band's sizes add up; what is freed and what is above all bands counts nowhere."""
+    """Peaks of a band's sizes add up; freed objects and sizes above all bands do not count."""
     events = np.zeros(5, EVENT)
     events["slot"], events["size_bytes"] = [0, 1, 2, 3, 1], [8, 20, 24, 100, 0]
     events["op"][4] = FREE

@@ -176,7 +176,7 @@ def test_verdict_says_how_much_and_against_what() -> None:
     assert "5.0 % more than plain TLSF" in verdict(1480, worse, None)
 
 
-def test_nothing_live_is_no_base_for_a_percentage() -> None:
+def test_nothing_live_is_not_a_base_for_a_percentage() -> None:
     """A program that allocates nothing still needs a heap: its control block."""
     assert verdict(0, entries(), 1500) == (
         "With the plan, this program needs a heap of 1,500 B (1,500 bytes), though it never holds"

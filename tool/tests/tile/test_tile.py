@@ -154,7 +154,7 @@ def test_command_line(trace: Path) -> None:
             assert (bound is None) == (operation["grows"] == "linear")
             assert bound is None or operation["max_cycles"] <= bound
         for kind in ("malloc", "free", "fault"):
-            points = system["operations"][kind]["by_size"]  # every call is in one of them
+            points = system["operations"][kind]["by_size"]  # Every call is in one of them.
             assert sum(points["calls"]) == system["operations"][kind]["count"]
             assert max(points["cycles"]) == system["operations"][kind]["max_cycles"]
             pairs = list(zip(points["size_bytes"], points["cycles"], strict=True))
@@ -262,7 +262,7 @@ def test_doctor_says_whether_simulators_are_built() -> None:
         assert finding.works or finding.next_step == "tau doctor --build"
 
 
-def test_report_shows_the_tile_beside_the_software(trace: Path, tmp_path: Path) -> None:
+def test_report_shows_the_tile_next_to_the_software(trace: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     words = [str(trace), "--on", "rtvm,tile:rtmmu,tile:pagetable", "-o", str(page)]
     done = CliRunner().invoke(report.command, words, standalone_mode=False)

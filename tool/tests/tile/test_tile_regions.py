@@ -37,7 +37,7 @@ def found(trace: Path) -> TileReplay:
 
 
 def hit_rate(replayed: TileReplay) -> float:
-    """Of the loads and stores in the window, how many were translated by the TLB."""
+    """How many of the loads and stores in the window the TLB translated."""
     hits, misses = replayed.counters["hits_data"], replayed.counters["misses_data"]
     return hits / (hits + misses)
 
@@ -71,7 +71,7 @@ def test_an_access_that_hits_is_no_later_than_the_page_tables(
 
 
 def test_asserts_hold_with_the_tlb(trace: Path) -> None:
-    """The core's invariants, live, in front of stale translations if there were any."""
+    """The core's invariants, live, in which a stale translation would show."""
     found = tile_replay(trace, WITH_TLB, heap_bytes=HEAP_BYTES, assert_level=2)
     agrees(found, page_replay(trace, "rtvm", heap_bytes=HEAP_BYTES))
 

@@ -10,7 +10,7 @@ from tautochrone.tlb.tasks import TaskSet, read_tasks
 PAGE = 4096
 HEAD = 'format = "tautochrone tasks"\nversion = 1\n'
 KERNEL = "[kernel]\ncolored = true\nstack_bytes = 4096\ndata_bytes = 8192\ncode_bytes = 0\n"
-ON_TILE = HEAD + KERNEL.replace("8192", "4096")  # the kernel has a page of data there
+ON_TILE = HEAD + KERNEL.replace("8192", "4096")  # The kernel has a page of data there.
 
 
 def task(name: str, heap: str = "heap_bytes = 8192", more: str = "", **changed: int) -> str:

@@ -58,7 +58,7 @@ WRONG = [
     ('role = "data"', 'role = "date"', ":14: structure[0].role is 'date', expected one of"),
     ('role = "data"', 'role = "directory"', ": structure: none translates pages"),
     ('\narray = "first"\nrows = ["0x5"', '\narray = "last"\nrows = ["0x5"',
-     ":16: structure[0].array: there is no array last"),
+     ":16: structure[0].array: unknown array last"),
     ('page_bytes = 4096\narray', 'page_bytes = 2048\narray',
      ":15: structure[0].page_bytes: less than the base page"),
     ('"0x5", "0x2"', '"0x5"', ":17: structure[0].rows: 1 rows give 2 sets, but first has 4"),
@@ -113,7 +113,7 @@ def test_three_dependent_rows_are_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
     """With the names that there are; a file that is missing, with its path."""
-    with pytest.raises(TauError, match="there is no geometry zen9") as error:
+    with pytest.raises(TauError, match="unknown geometry zen9") as error:
         geometry_of("zen9")
     assert error.value.exit_code == EXIT_USAGE
     assert "zen4" in (error.value.next_step or "")

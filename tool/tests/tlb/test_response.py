@@ -216,7 +216,7 @@ def test_a_planned_partition_is_bounded(tmp_path: Path) -> None:
     assert all(each.misses for each in found)
 
 
-def test_what_is_missing_is_said(tmp_path: Path) -> None:
+def test_missing_parts_are_named(tmp_path: Path) -> None:
     """A cost, or a place."""
     file = tmp_path / "tasks.toml"
     file.write_text(ON_TILE + TASKS)

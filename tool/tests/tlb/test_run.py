@@ -83,7 +83,7 @@ def run(folder: Path, text: str, *words: object) -> dict[str, Any]:
 
 
 def later(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """The jobs behind the warm-ups."""
+    """The jobs after the warm-ups."""
     return [job for job in found["jobs"] if job["number"] > 0]
 
 
@@ -215,7 +215,7 @@ def test_the_index_is_that_of_the_unit(name: str) -> None:
 
 def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
     """With the least one, which runs, if too late. Below it an entry into the kernel could end
-    behind the next release, and no task would ever run. A plan says the same."""
+    after the next release, and no task would ever run. A plan says the same."""
     (tmp_path / "tasks.toml").write_text(ON_TILE + task(1) + task(2, period=100, cost=1))
     words = "run", "tasks.toml", "--on", "16x4", "--cycles", 20_000
     plan = "plan", "tasks.toml", "--geometry", "tile-16x4", "-o", "plan.toml"
@@ -243,7 +243,7 @@ def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
         (ON_TILE + task(1), ["--on", "12x4"], "sets and ways are powers of two"),
         (ON_TILE + task(1), ["--on", "16x4+16x4+16x4"], "3 levels are more"),
         (ON_TILE + task(1).replace("program", "# "), ["--on", "16x4"], "has no program"),
-        (ON_TILE + task(1, program="missing.c"), ["--on", "16x4"], "there is no file"),
+        (ON_TILE + task(1, program="missing.c"), ["--on", "16x4"], "missing.c does not exist"),
         (ON_TILE + "".join(map(task, range(16))), ["--on", "64x4"], "more than the tile's 15"),
         (ON_TILE + task(1, arguments=[2, 9000, 2, 0, 1]), ["--on", "16x4"], ""),
         (ON_TILE + task(1), ["--on", "16x4", "--plan", "none.toml"], "none.toml"),
@@ -294,7 +294,7 @@ def test_a_plan_for_other_tlbs(planned: Path, words: list[str], next_step: str) 
     """It is refused: its sets would mean nothing, or its ways would not be safe."""
     done = tau(planned, "run", "tasks.toml", "--plan", "plan.toml", *words)
     assert done.returncode == EXIT_USAGE
-    assert "the plan is for tile-16x4, whose sets, ways or safe ways are not" in done.stderr
+    assert "the plan is for tile-16x4, whose sets, ways or safe ways differ" in done.stderr
     assert f"next: {next_step}" in done.stderr
 
 

@@ -79,7 +79,7 @@ def ran(
 
 
 def test_a_cost_below_a_measured_job_is_refused(tmp_path: Path) -> None:
-    """Of the task that was interrupted, too: the time of others is not its own."""
+    """Also for the interrupted task: the time of others is not its own."""
     often = task(tmp_path, "often", 10_000, "cost_cycles = 3_000", job=LOOP.format(turns=100))
     loop = LOOP.format(turns=2000)
     measured = ran(tmp_path, often, task(tmp_path, "seldom", job=loop))
@@ -119,7 +119,7 @@ def test_the_worst_job_is_named_and_misses_are_not_the_tasks() -> None:
 
 
 def test_an_unfinished_job_counts_with_what_it_has_taken() -> None:
-    """Beside one that ended and took as long, which is told. Costs come before all bounds."""
+    """Next to one that ended and took as long, which is reported. Costs come before all bounds."""
     late, endless = job(3, 10, 5000), replace(job(4, 9000, 9500), task=1)
     found = exceeded([replace(late, number=2)], [late, endless], "ab", {"a": 20, "b": 1000},
                      {"a": 4999, "b": 9500}, {}, miss_cycles=8)  # fmt: skip
@@ -178,7 +178,7 @@ def test_a_job_that_does_not_end_is_refused(
     assert line.endswith(f" {row['bound_cycles']:,}") and (" none " in line) == (number == 1)
 
 
-def test_a_job_that_is_released_near_the_end_is_no_finding(tmp_path: Path) -> None:
+def test_a_job_that_is_released_near_the_end_is_not_a_finding(tmp_path: Path) -> None:
     """It is counted, with its time so far. One released at the very end is not."""
     table = task(tmp_path, "one", more="cost_cycles = 20_000", job=LOOP.format(turns=1000))
     found = ran(tmp_path, table, run_cycles=52_000)

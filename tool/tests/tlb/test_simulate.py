@@ -192,12 +192,12 @@ WRONG = [
     ("12x4", 2, "12x4: 12 sets are not a power of two"),
     ("131072x4", 2, "131072x4: sets are 131072, expected an integer from 1 to 65536"),
     ("9" * 5000 + "x4", 2, "expected an integer from 1 to 65536"),
-    ("16x4:or", 2, "16x4:or: there is no index or"),
+    ("16x4:or", 2, "16x4:or: unknown index or"),
     ("65536x65536", 2, "has 4,294,967,296 entries; at most 4,194,304"),
     ("1x64", 2, "1x64 is fully associative: it has one set, of which nobody"),
     ("tile-16x4", 17, "17 tasks are too many for the 16 sets"),
     ("zen4", 256, "zen4 has no page whose sets are all of one task if it is shared by 256 tasks"),
-    ("pentium", 2, "there is no geometry pentium"),
+    ("pentium", 2, "unknown geometry pentium"),
     ("missing.toml", 2, "missing.toml: no such file"),
 ]
 

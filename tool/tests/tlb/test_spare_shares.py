@@ -105,7 +105,7 @@ def test_known_geometries_keep_their_names() -> None:
 
 
 def test_the_command_plans_a_shape_with_a_policy(tmp_path: Path) -> None:
-    """The result has the price, and what was not looked at; the plan is one that reads back."""
+    """The result has the price, and the part that was not searched. The plan can be read back."""
     task_set(tmp_path, task("a"))
     words = ["plan", "tasks.toml", "--geometry", "4x2:xor", "--policy", "plru", "-o", "plan.toml"]
     done = tau_done("tlb", *words, "--json", cwd=tmp_path)

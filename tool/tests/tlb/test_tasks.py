@@ -55,7 +55,7 @@ WRONG = [
     ("0x10000000", "0x30000000", ":5: window.size_bytes: 805306368 is not a power of two"),
     ("0x10000000", "0x100", ":5: window.size_bytes is 256, expected an integer from 4096"),
     ("mode =", "cost_cycles = 40_001\nmode =", ":29: task[1].cost_cycles: a job cannot end within"),
-    ("[kernel]", "word_bytes = 5\n[kernel]", ":6: window.word_bytes: there are no words of 5"),
+    ("[kernel]", "word_bytes = 5\n[kernel]", ":6: window.word_bytes: a word cannot have 5"),
     ("colored = true", "sets = []\ncolored = false", ":7: kernel.sets: an uncolored kernel owns"),
     ("colored = true", "colored = 1", ":7: kernel.colored is 1, expected true or false"),
     ("colored = true", "color = true", ":7: kernel.color is unknown"),
@@ -138,12 +138,12 @@ def test_a_wrong_line_is_named(tmp_path: Path, old: str, new: str, said: str) ->
 def test_no_task_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TauError, match="task is missing"):
         read_tasks(written(tmp_path, GOOD.split("[[task]]")[0]))
-    with pytest.raises(TauError, match="there is no task"):
+    with pytest.raises(TauError, match="no task is defined"):
         read_tasks(written(tmp_path, f"task = []\n{GOOD.split('[[task]]')[0]}"))
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"a = [", b"[" * 5000, b""])
-def test_what_is_no_toml_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_toml_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tasks.toml"
     path.write_bytes(content)
     with pytest.raises(TauError):

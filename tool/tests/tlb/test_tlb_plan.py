@@ -117,7 +117,7 @@ def test_wrong_input_is_refused(tasks: Path) -> None:
     wrong = tasks.with_name("wrong.toml")
     wrong.write_text(OWN_GEOMETRY.replace("\nways = 2", "\nways = 0"), encoding="utf-8")
     for geometry, code, said in (
-        ("zen9", EXIT_USAGE, "there is no geometry zen9"),
+        ("zen9", EXIT_USAGE, "unknown geometry zen9"),
         (wrong, EXIT_FAILED, "wrong.toml:10: array[0].ways is 0, expected an integer from 1"),
         (tasks.with_name("missing.toml"), EXIT_FAILED, "missing.toml: no such file"),
     ):
@@ -168,7 +168,7 @@ def test_an_incomplete_recording_is_noted(tmp_path: Path) -> None:
         assert f"tau: {trace}: the footer is missing or damaged: recovered up to" in done.stderr
 
 
-def test_what_tasks_name_is_no_output(tmp_path: Path) -> None:
+def test_a_file_that_tasks_name_is_not_an_output(tmp_path: Path) -> None:
     """Recordings and programs are read, so they are never replaced."""
     path, trace = recorded(tmp_path)
     program = tmp_path / "b.c"

@@ -1,5 +1,5 @@
 // Feeds damaged traces to the reader, the checker and the CSV writer: bit flips, cuts, hostile
-// words, with the checksums made good again in every second round, so that what lies behind them is
+// words, with the checksums made good again in every second round, so that what lies after them is
 // reached too. Built with sanitizers by test_trace_damage.py.
 //
 //   fuzz_trace TRACE SCRATCH SEED ROUNDS
@@ -106,7 +106,7 @@ static void read_all(const char *path, FILE *sink) {
     tau_trace_reader_close(reader);
 }
 
-// Of this program alone: getrusage also counts what its parent had.
+// Memory of this program alone: getrusage also counts what its parent had.
 static long resident_kib_max(void) {
     FILE *file = fopen("/proc/self/status", "r");
     char line[256];

@@ -1,7 +1,7 @@
 """Every command that reads a trace says when events are missing from it, in its text and its JSON.
 
-Method: traces that end too early for each reason there is are given to each command. What it must
-say is the property of the opened trace, whose sentences are pinned here.
+Method: traces that end too early for each reason there is are given to each command. Its text must
+be the property of the opened trace, whose sentences are pinned here.
 """
 
 import importlib
@@ -226,7 +226,7 @@ def test_export_says_it(ended: tuple[Path, str, str, bool], tmp_path: Path) -> N
     assert words in json.loads(metadata[b"ending"])["remarks"][0]["cause"]
 
 
-def test_export_to_a_pipe_says_it_beside_the_events(tmp_path: Path) -> None:
+def test_export_to_a_pipe_says_it_next_to_the_events(tmp_path: Path) -> None:
     path = write(tmp_path / "t.tau", truncated=True, truncated_reason="File too large")
     command = [sys.executable, "-m", "tautochrone", "export", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)

@@ -195,7 +195,7 @@ def test_a_broken_rule_is_named_and_what_came_before_stays(
     assert len(model.read(tmp_path / "t.tau")["op"]) == 2
 
 
-def test_what_is_no_trace_or_newer_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_trace_or_newer_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "t.tau"
     for text in (b"", b"op,id,size\nmalloc,1,2\n", bytes(4096)):
         path.write_bytes(text)

@@ -26,7 +26,7 @@ enum e0 { SMALL }; enum e1 { MIDDLE = 300 }; enum e2 { LARGE = 1 << 20 };
 """
 FORMS = ("-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -fdebug-types-section", "-gdwarf-4 -gz",
          "-gdwarf-4 -fdebug-types-section", "-gdwarf-3", "-gdwarf-5 -O2")  # fmt: skip
-SITE = ("p.x86-64", 0x1010)  # in the program, of the first size
+SITE = ("p.x86-64", 0x1010)  # In the program, of the first size.
 NOTHING = Stated({}, frozenset())
 
 

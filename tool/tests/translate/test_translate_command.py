@@ -216,7 +216,7 @@ def test_a_site_that_asks_for_several_sizes(case: Case) -> None:
     """A size that it asks for can be a string's. --trust-types takes the types' word."""
     case.write([CONN, NODE, OTHER], is_wrapped=True)
     error = case.refused("--keep", str(OTHER))
-    assert "where other sizes are asked for too" in error.said
+    assert "also ask for other sizes" in error.said
     assert "add one of: --size 48=32, --keep 48" in error.said
     assert "--trust-types" in (error.next_step or "")
     result = case.run("--keep", str(OTHER), "--trust-types")

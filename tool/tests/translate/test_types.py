@@ -100,9 +100,9 @@ def test_a_local_type_of_a_function(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("second", "wanted"),
     [
-        # Of another size on the host: by unit.
+        # Another size on the host: by unit.
         ("struct node { long long v[4]; struct node *n[2]; };", {24: 12, 48: 40}),
-        # Of the same size on the host, of another on the target: several.
+        # The same size on the host, another on the target: several.
         ("struct node { long long v[2]; struct node *n; };", {24: None}),
         # Other members of the same sizes: equal.
         ("struct node { long v[2]; char *n; };", {24: 12}),

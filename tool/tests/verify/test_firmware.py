@@ -144,7 +144,7 @@ def test_a_heap_does_not_link_with_a_core_of_another_build(
 
 
 def test_programs_that_are_not_as_planned_are_refused(planned: Path, tmp_path: Path) -> None:
-    """Each is named with what is wrong and what to do."""
+    """Each is named, with the cause and the next step."""
     assert linked(planned, "m4", "right.elf").returncode == 0
     right = (planned / "right.elf").read_bytes()
 
@@ -177,7 +177,7 @@ def test_programs_that_are_not_as_planned_are_refused(planned: Path, tmp_path: P
 
 @pytest.mark.parametrize("target", ["m4", "rv32"])
 def test_a_program_with_other_pools_is_refused(tmp_path: Path, target: str) -> None:
-    """They are compared, as objects of a pool that is not there would crowd what is shared."""
+    """They are compared, because objects of a missing pool would crowd the shared region."""
     events = [(0, slot, 40, 0) for slot in range(300)] + [(4, slot, 0, 0) for slot in range(300)]
     trace = write_events(tmp_path / "program.tau", events, abi="arm")
     plan = tmp_path / "plan.toml"
@@ -233,7 +233,7 @@ def test_a_linker_may_leave_out_what_no_recording_calls(planned: Path, tmp_path:
 
 
 def test_a_program_that_reaches_a_device_is_named(planned: Path) -> None:
-    """What is not in its memory cannot be read; the message has the place and the event."""
+    """Memory that it does not have cannot be read; the message has the place and the event."""
     source = (planned / "heap.c").read_text()
     device = "*(volatile unsigned *)0x40010000u = 1u;"
     start = "void *malloc(size_t n) { "

@@ -101,7 +101,7 @@ def test_a_folder_stands_for_its_recordings(tmp_path: Path, recording: Path) -> 
 
 
 def test_an_object_stays_when_its_realloc_is_refused(tmp_path: Path) -> None:
-    """Its content is checked when it is freed behind the refusal."""
+    """Its content is checked when it is freed after the refusal."""
     small = [(0, 0, 1000, 0), (4, 0, 0, 0)]
     planned = write_events(tmp_path / "planned.tau", small, abi="arm")
     tau("plan", planned, "-o", tmp_path / "plan.toml", "--pools", "never")
@@ -200,7 +200,7 @@ def test_sizes_hold_from_the_planned_one_on(tmp_path: Path) -> None:
 
 
 def test_a_build_changes_the_bytes_and_the_name(tmp_path: Path) -> None:
-    """Check level 1 has bits that level 0 lacks, level 2 a canary behind each block."""
+    """Check level 1 has bits that level 0 lacks, level 2 a canary after each block."""
     recording = write_events(tmp_path / "program.tau", come_and_go(7, [60, 28], 40, 1200))
     heaps = {}
     for level, pools in itertools.product((0, 1, 2), ("always", "never")):
@@ -229,7 +229,7 @@ def test_a_build_changes_the_bytes_and_the_name(tmp_path: Path) -> None:
         ("check_level = \n", "not a build"),
     ],
 )
-def test_a_build_that_is_none_is_refused(
+def test_a_file_that_is_not_a_build_is_refused(
     tmp_path: Path, recording: Path, text: str, cause: str
 ) -> None:
     (tmp_path / "build.toml").write_text(text)

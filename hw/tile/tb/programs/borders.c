@@ -1,4 +1,4 @@
-// Every side of the window and of the memories behind it: an access outside traps with the address
+// Every side of the window and of the memories after it: an access outside traps with the address
 // of the half that is outside and changes no register; the half that is inside works.
 // The causes of the two halves may differ; the register has the cause of the address's half.
 // Works for every size of window and frames. Prints `ok`, accesses checked, and the cycle.
@@ -149,7 +149,7 @@ static void check_fetch_causes(void) {
         tau_window_unmap(2);
         no_code_for(border - back, border - back, TAU_TILE_CAUSE_UNMAPPED);
     }
-    // The word behind the jump is refused first, but only the target counts.
+    // The word after the jump is refused first, but only the target counts.
     tau_window_map(2, 2, TAU_WINDOW_ALL);
     tau_window_unmap(3);
     tau_window_map(4, 4, TAU_TILE_READ);

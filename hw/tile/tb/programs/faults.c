@@ -1,7 +1,7 @@
 // Whether faults are precise and restartable: one access of each kind, aligned, misaligned and
 // across two pages, with the pages mapped or not; rights; fetches; user mode; addresses outside
 // everything. Each trap must name the instruction, the address and the cause, and the repeated
-// access must do what it would have done. Prints `ok` and the number of accesses checked.
+// access must have its normal effect. Prints `ok` and the number of accesses checked.
 #include "targets/tile/window.h"
 
 enum { FETCH_FAULT = 1, LOAD_FAULT = 5, STORE_FAULT = 7, USER_CALL = 8 };

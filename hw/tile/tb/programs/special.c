@@ -61,7 +61,7 @@ static void map(void) {
     tau_mmu_composable_load(0);
 }
 
-// Both are fetched alike, so that store and load take place equally long behind their calls.
+// Both are fetched alike, so that store and load take place equally long after their calls.
 #define FETCHED_ALIKE __attribute__((noinline, aligned(16)))
 
 FETCHED_ALIKE static uint32_t store(volatile uint32_t *word, uint32_t value) {
@@ -74,7 +74,7 @@ FETCHED_ALIKE static uint32_t load(volatile uint32_t *word, uint32_t value) {
     return *word;
 }
 
-// Which cycle behind its store a word can be read in, on the other tile.
+// Which cycle after its store a word can be read in, on the other tile.
 static void link_latency(uint32_t tile) {
     uint32_t first = TRIALS;
     uint32_t (*volatile access)(volatile uint32_t *, uint32_t) = tile == 0 ? store : load;

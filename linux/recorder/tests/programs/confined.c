@@ -1,7 +1,9 @@
-// Allocates before it confines itself with seccomp, and N rounds afterwards. "strict" uses strict
-// mode; "filter" kills on any call that it does not need itself; "child" does so in a forked child.
-// "refused" and "refused-syscall" ask for a filter that the kernel refuses; both the program and a
-// child that it forks then go on.
+// Allocates before it confines itself with seccomp, and N rounds afterwards. The first argument:
+// - "strict" uses strict mode.
+// - "filter" kills on any call that the program does not need itself.
+// - "child" does so in a forked child.
+// - "refused" and "refused-syscall" ask for a filter that the kernel refuses. The program and a
+//   child that it forks then go on.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

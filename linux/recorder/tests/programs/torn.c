@@ -27,7 +27,7 @@ void *malloc(size_t size) {
 static sigjmp_buf back;
 static volatile long steps_left;
 
-// Called behind every instruction while the processor's trap flag is set.
+// Called after every instruction while the processor's trap flag is set.
 static void step(int number) {
     (void)number;
     if (--steps_left == 0) {

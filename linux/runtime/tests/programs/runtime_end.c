@@ -1,5 +1,5 @@
 // Objects that reach the end of the heap, where a free block has left its size: each is the largest
-// that fits behind a first one of some size. Prints how many of them ended with a byte that is not
+// that fits after a first one of some size. Prints how many of them ended with a byte that is not
 // zero: with malloc, and with calloc.
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Of these sizes the last word is the last one of a block.
+// The last word of objects of these sizes is the last one of a block.
 #define LARGEST (((size_t)1 << 17) + 8)
 #define LEAST 4096
 

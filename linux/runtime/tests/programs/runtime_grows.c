@@ -1,8 +1,9 @@
-// Resident memory while large objects change. Argument: grow, shrink, clear, or random with a
-// seed. grow makes one object larger by 1 MiB at a time, and prints its moves and resident MiB.
-// shrink prints resident MiB after two large objects became small. clear prints those after a
-// large calloc of memory that was used before. random checks the bytes of objects that are made,
-// resized and freed while the heap grows, and prints how many were wrong.
+// Resident memory while large objects change. The argument:
+// - grow makes one object larger by 1 MiB at a time, and prints its moves and resident MiB.
+// - shrink prints resident MiB after two large objects became small.
+// - clear prints resident MiB after a large calloc of memory that was used before.
+// - random, with a seed, checks the bytes of objects that are made, resized and freed while the
+//   heap grows, and prints how many were wrong.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
-// A program with a limit on its memory, and the memory that it gives back. Argument: as, data,
-// again or back. as and data set the limit, and print whether a thread could be created, and the MB
-// that malloc gave. again creates a thread after all memory was in use, and prints the MB of calloc
-// then. back prints resident KiB after a large object, after trimming small ones, whether that gave
-// any back, and how many bytes of a calloc were not zero.
+// A program with a limit on its memory, and the memory that it returns. The argument:
+// - as and data set the limit. They print whether a thread could be created, and the MB that malloc
+//   gave.
+// - again creates a thread after all memory was in use, and prints the MB of calloc then.
+// - back prints resident KiB after a large object and after trimming small ones. It also prints
+//   whether trimming returned any, and how many bytes of a calloc were not zero.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // One kind of misuse, by name; the allocator should stop the program at it. A second word is "pool"
 // (the object is of a pool's size) or "beside" (there was a second thread). A third one says how
-// many bytes in front of the object are overwritten.
+// many bytes before the object are overwritten.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A peak would be that of the program that became this one by exec.
+// The peak would include the program that exec replaced.
 static long resident_kib(void) {
     long pages = 0;
     FILE *const file = fopen("/proc/self/statm", "r");

@@ -3,7 +3,7 @@
 //! The allocator's own state is placed at the start of the memory it manages, so that a footprint
 //! counts it. `free` in C carries no size, so allocators that need one get it from two words in
 //! front of the payload; rlsf and dlmalloc need none. Alignment of every object: two words (8 bytes
-//! on a 32-bit machine). The prototypes are those of core/tlsf.h, so that whatever drives ours
+//! on a 32-bit machine). The prototypes match core/tlsf.h, so that whatever drives ours
 //! drives these.
 #![no_std]
 

@@ -17,7 +17,7 @@ NEXT_STEP = "use a kernel source that tau knows (linux-source-6.12), or adapt an
 
 @dataclass(frozen=True)
 class Insertion:
-    """Text before and behind an anchor in a file of the kernel."""
+    """Text before and after an anchor in a file of the kernel."""
 
     file: str
     anchor: str

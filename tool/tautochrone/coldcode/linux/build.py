@@ -127,7 +127,7 @@ def options_of(configuration: str) -> str:
     if configuration not in configurations():
         path = Path(configuration)
     if not path.is_file():
-        raise TauError(f"there is no configuration {configuration}", step)
+        raise TauError(f"unknown configuration {configuration}", step)
     try:
         said = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

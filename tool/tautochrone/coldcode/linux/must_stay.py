@@ -119,7 +119,7 @@ def _is_instruction(kernel: Kernel, address: int) -> bool:
     no function is, it may be one."""
     number = _number_at(kernel, address)
     place = address if number is None else int(kernel.functions.starts[number])
-    while place < address:  # bound: the instructions of the function
+    while place < address:  # Bound: the instructions of the function.
         is_compressed = kernel.code_at(place, 1)[0] & 3 != 3
         place += 2 if is_compressed else 4
     return place == address

@@ -3,7 +3,7 @@
 root = open_root(Path("root.img"), folder)     # a folder, a cpio archive, or an ext4 image
 
 A disk would answer at times that differ from run to run, so that a file system is put into memory
-behind the kernel's memory.
+after the kernel's memory.
 """
 
 import stat
@@ -17,7 +17,7 @@ from tautochrone.errors import TauError
 CPIO_MAGIC = b"070701"
 EXT4_MAGIC, EXT4_MAGIC_PLACE = b"\x53\xef", 1024 + 56
 RAM_START, DISK_START = 0x8000_0000, 0x9000_0000
-# QEMU puts the device tree behind all memory, at most there.
+# QEMU puts the device tree after all memory, at most there.
 TREE_START_MAX, TREE_BYTES = 0xC000_0000, 16 << 20
 PAGE_BYTES = 4096
 MIB = 1 << 20
@@ -63,8 +63,8 @@ class Root:
 
 
 def open_root(path: Path, folder: Path) -> Root:
-    """The root at PATH; the archive of a folder is made in FOLDER. Raises TauError if PATH is no
-    root, or a folder with more than files, folders and links."""
+    """The root at PATH; the archive of a folder is made in FOLDER. Raises TauError if PATH is not a
+    root, or if its folder has more than files, folders and links."""
     if path.is_dir():
         made = folder / "initramfs.cpio"
         made.write_bytes(archive(_entries(path)))

@@ -163,7 +163,7 @@ def _refuse_other_kernel(baseline: Built, how: How) -> None:
     code_sha256 = read_kernel(baseline.vmlinux).code_sha256
     if how.code_sha256 != code_sha256:
         raise TauError(
-            f"the plan is of another kernel: code {how.code_sha256[:16]}, but"
+            f"the plan is for another kernel: code {how.code_sha256[:16]}, but"
             f" {how.wish.configuration} has code {code_sha256[:16]}",
             "name its --configuration and --source, or plan again from `tau coldcode run"
             " --recording`",

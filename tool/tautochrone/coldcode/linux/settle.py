@@ -3,7 +3,7 @@
 planned = settled(plan, link)
 
 Calls over a mebibyte are longer, so that sizes depend on the placement. A page that grows over its
-end takes a second one, which moves all pages behind it.
+end takes a second one, which moves all pages after it.
 """
 
 from collections.abc import Callable, Sequence

@@ -57,7 +57,7 @@ def prepared(archive: Path) -> Path:
     if is_folder:
         refuse_other_folder(archive)
     else:
-        step = PACKAGE if archive == ARCHIVE else "name an archive, as linux-source-6.12.tar.xz"
+        step = PACKAGE if archive == ARCHIVE else "name an archive such as linux-source-6.12.tar.xz"
         input_file.check(archive, "archive of the kernel's source", step)
     parts = [folder_hash(archive) if is_folder else build_cache.file_hash(archive), *LEFT_OUT]
     for name, path in files.items():
@@ -68,7 +68,7 @@ def prepared(archive: Path) -> Path:
             (copy if is_folder else unpack)(archive, folder)
             put(folder)
         except TauError:
-            shutil.rmtree(folder)  # a disk may be full of it
+            shutil.rmtree(folder)  # A disk may be full of it.
             raise
 
     parent = build_cache.cache_folder()
@@ -142,7 +142,7 @@ def copy(source: Path, folder: Path) -> None:
 
 
 def _left_out_of(source: Path) -> Callable[[str, list[str]], set[str]]:
-    """Of a folder in SOURCE and the names in it: those that are not needed, or were built there."""
+    """For a folder in SOURCE and the names in it: the names that are not needed, or were built."""
     is_left_out = re.compile("|".join(map(translate, (*LEFT_OUT, *BUILT)))).match
 
     def left_out(parent: str, names: list[str]) -> set[str]:

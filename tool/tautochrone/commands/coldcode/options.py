@@ -45,7 +45,7 @@ BUILD_OPTIONS = (
         show_default=True,
         metavar="NAME|FILE",
         help="smallest, embedded, or a file of the kernel's options, one per line as in .config;"
-        " what cold code needs is added.",
+        " options that cold code needs are added.",
     ),
     click.option(
         "--placement",

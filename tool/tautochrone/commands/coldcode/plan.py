@@ -76,15 +76,15 @@ PLANNER = "replayed"
     "--ram",
     "ram_bytes",
     type=Memory(),
-    help="Instead of T and frames: find those with the fewest faults whose resident code and frames"
-    " take so many bytes at most, for example 300K (default: T and frames).",
+    help="Find the T and frames with the fewest faults whose resident code and frames take at most"
+    " this many bytes, for example 300K (default: use --threshold and --frames).",
 )
 @click.option(
     "--faults",
     "faults_max",
     type=click.IntRange(min=0),
-    help="Instead of T and frames: find those with the least RAM that have no more faults in the"
-    " recordings (default: T and frames).",
+    help="Find the T and frames with the least RAM that have at most this many faults in the"
+    " recordings (default: use --threshold and --frames).",
 )
 @click.option(
     "--policy",
@@ -112,7 +112,7 @@ PLANNER = "replayed"
     "--with",
     "heap_path",
     type=FILE,
-    help="Plan of `tau plan`, whose heap the new one has, too (default: none).",
+    help="Plan of `tau plan` whose heap is copied into the new plan (default: none).",
 )
 @click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
 @JSON

@@ -172,7 +172,7 @@ def command(
     result[unseen.KEY] = list(unseen.KERNEL_RUN)
     output.emit(as_json, "coldcode run", result, lambda: _print(result))
     if not result.get("outputs_equal", True):
-        cause = "the kernel with cold code gave other results than the one without"
+        cause = "the kernel with cold code gave results different from the kernel without"
         raise TauError(cause, f"compare the runs of {result['kernel']}")
 
 

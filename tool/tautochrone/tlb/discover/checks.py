@@ -12,8 +12,8 @@ from tautochrone.tlb.discover.linear import is_in, lowest
 from tautochrone.tlb.discover.meter import Meter
 from tautochrone.tlb.discover.processors.oracle import Pages, Unknown, pages_of
 
-DIFFERENCES = 20  # of each kind
-TRIES = 3  # of each: a neighbor may disturb one
+DIFFERENCES = 20  # for each kind
+TRIES = 3  # each is tried so often: a neighbor may disturb one
 DRAWS = 16
 
 
@@ -81,7 +81,7 @@ def _check(
     return Check(name, right, len(differences), margin)
 
 
-MOST = 0.4  # of the accesses miss: other policies than LRU keep some. In two sets all would fit
+MOST = 0.4  # fraction that misses: policies other than LRU keep some. In two sets all would fit
 CONFIRMED, REFUTED = 0.5, 0.0
 
 

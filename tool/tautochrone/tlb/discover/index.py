@@ -13,8 +13,8 @@ from tautochrone.tlb.discover.meter import Meter, Scale, conflicts
 from tautochrone.tlb.discover.processors.oracle import Pages, Unknown
 from tautochrone.tlb.discover.sets import Block
 
-FRONT_MULTIPLE = 2  # of the pages that overflow the level in front
-SEPARATE, SEPARATE_EXACT = 0.2, 0.05  # of what a fit costs: a conflict costs at least that more
+FRONT_MULTIPLE = 2  # multiple of the pages that overflow the level in front
+SEPARATE, SEPARATE_EXACT = 0.2, 0.05  # a conflict costs at least this fraction more than a fit
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tautochrone.tlb.discover.processors.oracle import Pages, Unknown, pages_of
 from tautochrone.tlb.discover.ways import Level
 
 TRIES = 8
-ROUNDS, ROUNDS_EXACT = 32, 6  # of the three kinds of passes, one after another
+ROUNDS, ROUNDS_EXACT = 32, 6  # of passes of three kinds, one after another
 SETTLING = 8  # passes of the victims before each attack
 ATTACKERS = 3  # times the victims
 ELSEWHERE_WALKS_MAX, SAME_RATIO_MIN = 0.5, 1.8

@@ -11,8 +11,8 @@ from tautochrone.tlb.discover.processors.oracle import Oracle, Pages, Ticks, Unk
 
 SHUFFLES = 2
 ROUNDS_MAX = 24
-IMPROVED = 0.97  # a cost below this part of the best so far: entries still settle
-CLEAR_FIT, CLEAR_CONFLICT = 0.3, 0.5  # of the way from fits to conflicts
+IMPROVED = 0.97  # A cost below this part of the best so far: entries still settle.
+CLEAR_FIT, CLEAR_CONFLICT = 0.3, 0.5  # As fractions of the way from fits to conflicts.
 UNCLEAR_REPEATS = 8
 LASTING_REPEATS = 3
 PAUSE_SECONDS = 0.001
@@ -33,7 +33,7 @@ class Meter:
 
     oracle: Oracle
     calls: int = 0
-    access: float = 0.0  # ticks of one that hits, once it is known
+    access: float = 0.0  # Ticks of one that hits, once it is known.
     limit: Limit = Limit()
     cpu_started: float = field(default_factory=time.process_time)
 

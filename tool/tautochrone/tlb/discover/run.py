@@ -18,7 +18,7 @@ from tautochrone.tlb.tile.shape import Shape, parsed
 
 HOST, TILE = "host", "tile:"
 TILE_LATENCY = 16  # so that a walk costs more than an answer of the second level
-WALL_MULTIPLE, WALL_SECONDS = 20, 60  # of the CPU seconds, and more: others run as well
+WALL_MULTIPLE, WALL_SECONDS = 20, 60  # times the CPU seconds, plus this: others run as well
 LIMIT_STEP = "raise the limit of CPU time (ulimit -t) or of memory (the cgroup's); run it again"
 LIMIT_SIGNALS = (signal.SIGKILL, signal.SIGXCPU)
 OTHER_STEP = "describe the TLB in a geometry file (docs/tutorials/tlb-sets.md)"

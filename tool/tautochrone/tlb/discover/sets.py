@@ -14,9 +14,9 @@ from tautochrone.tlb.discover.meter import Meter, Scale, conflicts
 from tautochrone.tlb.discover.processors.oracle import Facts, Unknown
 
 LEVELS_MAX = 2
-CURVES = 3  # measured one after another; the least cost counts
-RISE_LEAST, RISE_LEAST_EXACT = 0.25, 0.05  # of an access: less is not a level
-DEEPER = 1.5  # a deeper level adds more than this multiple of all before it
+CURVES = 3  # Measured one after another; the least cost counts.
+RISE_LEAST, RISE_LEAST_EXACT = 0.25, 0.05  # Per access. A smaller rise is not a level.
+DEEPER = 1.5  # A deeper level adds more than this multiple of all before it.
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _rise_least(facts: Facts) -> float:
 
 
 def levels_of(curve: Curve, facts: Facts) -> list[Level]:
-    """The levels, the first one in front. Raises Unknown if there is none."""
+    """The levels, starting with the first. Raises Unknown if there is none."""
     least = _rise_least(facts) * curve.costs[0]
     found: list[Level] = []
     before = 0.0
@@ -96,7 +96,7 @@ def measured_again(meter: Meter, level: Level) -> Level:
     return replace(level, scale=scale)
 
 
-CLASSES_MAX = 8  # all masks of so many classes are tried
+CLASSES_MAX = 8  # All masks of so many classes are tried.
 
 
 @dataclass(frozen=True)

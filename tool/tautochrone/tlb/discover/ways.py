@@ -14,11 +14,11 @@ from tautochrone.tlb.discover.linear import span, sums
 from tautochrone.tlb.discover.meter import Meter, middle_mean
 from tautochrone.tlb.discover.processors.oracle import Pages, Unknown, pages_of
 
-DRAWS = 4  # of sets, for each number of pages
-SETTLED = 0.3  # misses per pass and set
-ALL_MISS = 0.9  # of the pages
-FEW = 0.25  # of the pages: they may be entries that evict each other in a set that has room
-MANY = 4  # times what overflows a set: all of it misses, whatever the replacement policy
+DRAWS = 4  # Random sets for each number of pages.
+SETTLED = 0.3  # Misses per pass and set.
+ALL_MISS = 0.9  # The fraction of pages that miss.
+FEW = 0.25  # So few of the pages may evict each other in a set that has room.
+MANY = 4  # Times what overflows a set: all of it misses, whatever the replacement policy.
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ def _cost(meter: Meter, groups: Groups, index: Index, count: int, enough: float 
     return min(meter.cost(sums(groups.starts(), pages), enough) for _ in range(DRAWS))
 
 
-FRONT_MULTIPLE = 2  # of the pages that overflow the level in front
+FRONT_MULTIPLE = 2  # Multiple of the pages that overflow the level in front.
 TRIALS = 7
-LOW = 0.25  # the quantile of trials that counts: what disturbs a trial only ever adds ticks
+LOW = 0.25  # The quantile of trials that counts: what disturbs a trial only ever adds ticks.
 
 
 @dataclass(frozen=True)
@@ -142,15 +142,15 @@ def low(ticks: list[float]) -> float:
     return float(np.quantile(ticks, LOW))
 
 
-SETS = 16  # that are tried at a time, or more if the level in front needs it
+SETS = 16  # That are tried at a time, or more if the level in front needs it.
 SEARCHES = 3
 SAFE_TRIALS, TRIALS_EXACT, CHEAP_MULTIPLE = 40, 12, 4
-CHEAP = 4  # accesses: what a miss costs at most to be tried more often
-OTHERS_MULTIPLE = 2  # of the ways: pages that a set is filled with
-ALREADY_IN = (0.0, 0.5)  # which part of the live pages is among them
-SETTLING = 6  # passes over the live pages, after which they are settled
-UNSAFE = 0.03  # misses of a second pass, per set
-SHARED_PART = 2 / 3  # of the ways: under an operating system, no more are reported as safe
+CHEAP = 4  # Accesses: what a miss costs at most to be tried more often.
+OTHERS_MULTIPLE = 2  # A set is filled with this multiple of its ways.
+ALREADY_IN = (0.0, 0.5)  # Which part of the live pages is among them.
+SETTLING = 6  # Passes over the live pages, after which they are settled.
+UNSAFE = 0.03  # Misses of a second pass, per set.
+SHARED_PART = 2 / 3  # Under an operating system, no more of the ways are reported as safe.
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ from tautochrone.tlb.tile.system import (
 
 CORE = CORE_FILES["tlb_color"]
 TASK = "kernel/systems/tasks"
-# What is too large for its pages may overlap another part: _words says which is.
+# A part that is too large for its pages may overlap another one: _words says which is.
 FLAGS = (
     *("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--gc-sections"),
     "-Wl,--no-check-sections",
 )
-LINKER_FLAGS = ("-Wl,", "-l", "-L")  # of a user's flags
-MAIN = "tau_task_main"  # of a task's program
+LINKER_FLAGS = ("-Wl,", "-l", "-L")  # flags for the linker among a user's flags
+MAIN = "tau_task_main"  # the entry of a task's program
 NO_SYSTEM = """\
 #include "kernel/tasks/system.h"
 const struct tau_tasks_system tau_tasks_system = {0};

@@ -4,7 +4,7 @@
 
 An entry begins when the timer's cycle comes, or with the task's call or exception. At worst the
 core has just begun the longest instruction of a task: a division, or an access across two pages.
-The entry ends with the first instruction of a task, or with the kernel's nap, behind which the next
+The entry ends with the first instruction of a task, or with the kernel's nap, after which the next
 entry begins. Paths are computed in the linked program (tile/cycle_bounds.py), whose loops
 over tasks are unrolled. Each access counts as one of the window that hits. Misses of the kernel's
 pages and of the task's instruction are not part of it: the analysis has them.
@@ -29,11 +29,11 @@ VECTORS = "tau_tasks_vectors"
 TIMER_OFFSET_BYTES = 4 * 7
 HANDLER, REPORT = "tau_tasks_exception", "tau_tasks_report_job"
 WFI = (0x10500073).to_bytes(4, "little")
-WINDOW_ANSWER_CYCLES = 2  # a hit, and the frame
-INTERRUPT_CYCLES = 4  # from the timer's cycle to its handler, if no instruction is in the way
-WAKE_CYCLES = 10  # more than from the timer's cycle to the instruction behind a nap
-FETCH_CYCLES = 2 * WINDOW_ANSWER_CYCLES  # of the task's next instruction, across two words
-STRETCH_CYCLES = INTERRUPT_CYCLES + FETCH_CYCLES  # of them, those between kernel's instructions
+WINDOW_ANSWER_CYCLES = 2  # A hit, and the frame.
+INTERRUPT_CYCLES = 4  # From the timer's cycle to its handler, if no instruction is in the way.
+WAKE_CYCLES = 10  # More than from the timer's cycle to the instruction after a nap.
+FETCH_CYCLES = 2 * WINDOW_ANSWER_CYCLES  # Fetching the task's next instruction, across two words.
+STRETCH_CYCLES = INTERRUPT_CYCLES + FETCH_CYCLES  # Of them, those between kernel's instructions.
 
 
 class EntryPaths(CyclePaths):
@@ -61,7 +61,7 @@ def _entry_cycles(program: Path, _text: bytes) -> EntryCycles:
     if VECTORS not in code.symbols:
         raise TauError(f"{program} has no kernel of tasks")
     paths = EntryPaths(code)
-    paths.charged |= dict.fromkeys(_all_of(code, WFI), 0)  # an entry ends there
+    paths.charged |= dict.fromkeys(_all_of(code, WFI), 0)  # An entry ends there.
     instruction = max(*ARITHMETIC_CYCLES.values(), 1 + 2 * WINDOW_ANSWER_CYCLES)
     vectors = code.symbols[VECTORS]
     by_timer = instruction + INTERRUPT_CYCLES + paths.from_address(vectors + TIMER_OFFSET_BYTES)

@@ -11,14 +11,14 @@ from tautochrone.tlb.geometry import CODE, DATA, Array, Geometry, Structure, geo
 
 POLICIES = ("lru", "plru", "random")
 LEVEL = re.compile(r"([1-9]\d{0,4})x([1-9]\d{0,2})")
-HASHED = ":xor"  # behind the last level
+HASHED = ":xor"  # Behind the last level.
 SETS_MAX, WAYS_MAX = 1024, 16
-SECOND_LEVEL_UNUSED = (128, 4)  # what the unit's parameters are where there is none
-SECOND_LEVEL_CYCLES = 2  # of a lookup there
+SECOND_LEVEL_UNUSED = (128, 4)  # What the unit's parameters are where there is none.
+SECOND_LEVEL_CYCLES = 2  # A lookup in the second level.
 PAGE_BITS = 18
 OWNER_BITS = 4
 LATENCIES_MAX = 16
-FIRST_LATENCIES = (1, 1)  # of tables that the unit does not read
+FIRST_LATENCIES = (1, 1)  # Latencies of tables that the unit does not read.
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def parsed(text: str, policy: str = "lru", latency: int = 1) -> Shape:
     if len(levels) > 2:
         raise _wrong(text, f"{len(levels)} levels are more than the unit's two")
     if policy not in POLICIES:
-        raise TauError(f"there is no policy {policy}", f"use {', '.join(POLICIES)}", EXIT_USAGE)
+        raise TauError(f"unknown policy {policy}", f"use {', '.join(POLICIES)}", EXIT_USAGE)
     if not 1 <= latency <= LATENCIES_MAX:
         raise TauError(f"a latency of {latency} cycles", f"use 1 to {LATENCIES_MAX}", EXIT_USAGE)
     return Shape(tuple(levels), policy, latency, text.endswith(HASHED))

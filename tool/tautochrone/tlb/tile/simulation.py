@@ -26,7 +26,7 @@ class Job:
     """A job of a task: the warm-up is number 0. Misses are by TLB, in the order of TLBS.
 
     `cycles` is what the kernel measured, `own_cycles` those between its instructions: from each
-    resumption to the trap behind it, in so many `stretches`.
+    resumption to the trap after it, in so many `stretches`.
     """
 
     task: int
@@ -40,7 +40,7 @@ class Job:
 
     @property
     def first_level_misses(self) -> int:
-        """Of fetches, loads and stores."""
+        """Misses of fetches, loads and stores."""
         return self.misses[0] + self.misses[1]
 
 
@@ -79,12 +79,12 @@ class Records:
 
     @property
     def own_evictions(self) -> int:
-        """Of entries of the evictor's."""
+        """Evictions of the evictor's own entries."""
         return sum(n for (_, by, of), n in self.evictions.items() if by == of)
 
     @property
     def cross_evictions(self) -> int:
-        """Of entries of others."""
+        """Evictions of others' entries."""
         return sum(n for (_, by, of), n in self.evictions.items() if by != of)
 
     def of(self, task: int) -> list[Job]:
@@ -173,7 +173,7 @@ def told(task: TileTask, fault: Fault) -> str:
 
 def _place(task: TileTask, address: int) -> str:
     stack = task.run_of(STACK)
-    reach = max(PAGE_BYTES, stack.size_bytes)  # of a frame that is larger than the page below
+    reach = max(PAGE_BYTES, stack.size_bytes)  # a frame may be larger than the page below
     if stack.start - reach <= address < stack.start:
         return (
             f"{stack.start - address:,} bytes below its stack of {stack.size_bytes:,} bytes:"
@@ -183,7 +183,7 @@ def _place(task: TileTask, address: int) -> str:
 
 
 BOOT_CYCLES_MAX = 1_000_000  # more than the boot takes without heaps
-WARM_UP_CYCLES_MAX = 4_000_000  # of all tasks together, unless the user says another number
+WARM_UP_CYCLES_MAX = 4_000_000  # all tasks together, unless the user gives another number
 HEAP_PAGE_CYCLES_MAX = 4000  # more than a heap takes per page of its window: indices are computed
 
 

@@ -16,8 +16,8 @@ RIGHTS = {CODE: READ | EXECUTE, GLOBALS: READ | WRITE, STACK: READ | WRITE}
 TASKS_MAX = 15
 ARGUMENTS_MAX = 16
 LARGE_FRAME = "raise stack_bytes, or move its arrays to globals"
-HEAP_WINDOW_PAGES_MAX = 2048  # TAU_TASK_HEAP_PAGES_MAX of kernel/tasks/task.h
-Words = dict[int, list[int]]  # of the pages of an executable, by address
+HEAP_WINDOW_PAGES_MAX = 2048  # TAU_TASK_HEAP_PAGES_MAX of kernel/tasks/task.h.
+Words = dict[int, list[int]]  # The content of an executable's pages, by address.
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Extras:
 
 @dataclass(frozen=True)
 class TileTask:
-    """A task: when it is released, what it does, and where its pages are.
+    """A task: its releases, its work, and the places of its pages.
 
     The pages of code, globals and stack are one run each.
     """

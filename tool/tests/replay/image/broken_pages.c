@@ -6,15 +6,15 @@
 
 #include "core/page_heap.h"
 
-#define UNMAPPED 1    // writes a header to a page that is not mapped
-#define LOSES 2       // free returns every page of the heap
-#define MISCOUNTS 3   // forgets to count a page
-#define REFUSES 4     // the pages of objects cannot be mapped
-#define MISALIGNS 5   // objects start at odd addresses
-#define OVERLAPS 6    // two objects share memory
-#define ENDLESS 7     // free never returns
-#define SHRINKS 8     // a resize in place gives a page back that the object still has
-#define NOT_FREED 9   // free says that it refused
+#define UNMAPPED 1    // Writes a header to a page that is not mapped.
+#define LOSES 2       // free returns every page of the heap.
+#define MISCOUNTS 3   // Forgets to count a page.
+#define REFUSES 4     // The pages of objects cannot be mapped.
+#define MISALIGNS 5   // Objects start at odd addresses.
+#define OVERLAPS 6    // Two objects share memory.
+#define ENDLESS 7     // free never returns.
+#define SHRINKS 8     // A resize in place gives a page back that the object still has.
+#define NOT_FREED 9   // free says that it refused.
 
 extern volatile uint32_t broken;
 

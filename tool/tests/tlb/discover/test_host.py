@@ -27,8 +27,8 @@ from tautochrone.tlb.geometry import read_geometry
 from testing import command
 
 ROOT = Path(__file__).resolve().parents[4]
-CPU_LIMIT_S = 10.0  # the limit of five, and the last walk on a slow machine
-BASE = 1 << 44  # not where the host's pages are
+CPU_LIMIT_S = 10.0  # The limit of five, and the last walk on a slow machine.
+BASE = 1 << 44  # Not where the host's pages are.
 STRICT = ["-g", "-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-UNDEBUG"]
 TASKS = """\
 format = "tautochrone tasks"
@@ -181,7 +181,7 @@ except TauError as error:
     ("words", "status", "text"),
     [
         (["--cpu", "4096"], 2, "CPU 4096 is not one of those"),
-        (["--on", "nonsense"], 2, "there is no geometry nonsense"),
+        (["--on", "nonsense"], 2, "unknown geometry nonsense"),
         (["--on", "16x4", "--policy", "fifo"], 2, "fifo"),
         (["--cpu-seconds", "0"], 2, "cpu-seconds"),
         (["--policy", "lru"], 2, "--policy needs a simulated processor"),
@@ -252,7 +252,7 @@ def test_other_processes_may_own_the_only_cpu() -> None:
 @linux_x86
 def test_a_counter_counts_or_says_why_not(strict: Library) -> None:
     """With an event that software counts: page faults of fresh pages."""
-    software, page_faults = 1, 2  # perf_event_open: PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS
+    software, page_faults = 1, 2  # perf_event_open: PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS.
     counter = strict.tau_walker_counter_open(software, page_faults)
     if counter < 0:
         assert os.strerror(-counter)

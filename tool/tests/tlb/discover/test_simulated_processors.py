@@ -210,7 +210,7 @@ def test_a_level_that_cannot_be_measured_again_stays_a_level(
 
 
 def test_one_wrong_answer_of_a_check_is_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an index, and of directories."""
+    """An unknown index, and unknown directories."""
     wrong = [Check("pages", 19, 20, 0.4)]
     monkeypatch.setattr(directory, "_checks", lambda *_: wrong)
     found = found_on(known_geometry("zen4"), "lru")
@@ -242,7 +242,7 @@ def test_when_every_set_walks_into_the_victims_isolation_is_unknown(
 
 
 def test_directories_beyond_every_set_are_unknown() -> None:
-    """All sets differ in bits of directories only: attackers cannot be put beside the victims."""
+    """All sets differ in bits of directories only: attackers cannot be put next to the victims."""
     rows = (1 << 9, 1 << 10, 1 << 11)
     structures = (Structure(DATA, 4096, 0, rows, 0), Structure(DIRECTORY, 4096 << 9, 0, rows, 0))
     geometry = Geometry("far", 4096, "user", "a test", None, (Array("a", 8, 4, 1),), structures)

@@ -71,7 +71,7 @@ class Counter:
         self.sets, self.ways = sets, ways
 
     def misses(self, pages: Pages, level: int) -> float:
-        """Of a set with more pages than ways every access misses."""
+        """Every access to a set with more pages than ways misses."""
         assert level == 0
         counts = np.bincount(pages.astype(int) % self.sets, minlength=self.sets)
         return float(counts[counts > self.ways].sum())

@@ -6,7 +6,7 @@
 #include "linux/coldcode/init/calls.h"
 
 #define PAGE_BYTES 4096l
-// The same addresses in every run. No page is behind DATA, and none behind READ_ONLY.
+// The same addresses in every run. No page is after DATA, and none after READ_ONLY.
 #define DATA 0x5a5a5000l
 #define READ_ONLY 0x5a5a7000l
 #define UNMAPPED 0x5a5a6000l

@@ -149,7 +149,7 @@ static void read_last_bytes(long file, long place) {
     show(*(volatile char *)(DATA + PAGE_BYTES - 1));
 }
 
-// The last bytes of a page with nothing behind it: what fits is transferred.
+// The last bytes of a page with nothing after it: what fits is transferred.
 static void use_last_bytes(void) {
     static const short lefts[] = {1, 7, 8, 9, 63, 64, 65, 127, 128, 129, 1000, 4095, 4096};
     const long here = AT_WORKING_DIRECTORY;

@@ -1,4 +1,4 @@
-// Replaces operator new and delete in the executable: 16 bytes in front of each object.
+// Replaces operator new and delete in the executable: 16 bytes before each object.
 #include <cstddef>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// A plugin with operators of its own, for a program that has none: 16 bytes in front of each
+// A plugin with operators of its own, for a program that has none: 16 bytes before each
 // object, so that an operator of another plugin breaks the heap. -DPLAIN leaves them out.
 #include <cstddef>
 #include <cstdlib>

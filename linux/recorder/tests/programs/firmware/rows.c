@@ -1,6 +1,6 @@
 // A target's stream of the rows that stdin names, to the file that is the argument: "m ADDRESS
 // SIZE" and "f ADDRESS" (malloc, free), "t NUMBER" (the thread of the rows from here on), "b 0"
-// (flush, which ends the block), "e 0" (the program ends). Rows behind the last two of these are
+// (flush, which ends the block), "e 0" (the program ends). Rows after the last two of these are
 // left in the buffer.
 #include <stdio.h>
 

@@ -14,13 +14,13 @@ from tautochrone.tlb.discover.meter import Meter
 from tautochrone.tlb.discover.processors.oracle import Pages, Unknown, pages_of
 from tautochrone.tlb.discover.ways import Level, low, pass_ticks
 
-OVERFLOW = 2  # times as many directories as the level has entries
-PARTS = 8  # of the sets; the pages of one have page-table lines of their own
-SCANNED_PARTS = 2  # so that each set is outside of one of them
+OVERFLOW = 2  # Times as many directories as the level has entries.
+PARTS = 8  # Groups of sets. The pages of a group have page-table lines of their own.
+SCANNED_PARTS = 2  # So that each set is outside of one of them.
 SCANS, TRIALS, SURE_TRIALS = 2, 2, 7
 CANDIDATES, COMPARED, REPEATS = 4, 4, 3
-SEEN = 0.5  # of what attackers in the victims' own set cost: what others must leave of it
-SUFFERS = 0.25  # of that: more is not an accident of the clock
+SEEN = 0.5  # Of what attackers in the victims' own set cost: what others must leave of it.
+SUFFERS = 0.25  # Of that: more is not an accident of the clock.
 
 
 def most_suffering(meter: Meter, level: Level, directory_bits: int) -> float:

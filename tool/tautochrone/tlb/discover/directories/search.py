@@ -17,21 +17,21 @@ from tautochrone.tlb.discover.meter import Meter
 from tautochrone.tlb.discover.processors.oracle import Pages, Unknown
 from tautochrone.tlb.discover.ways import Level, low, pass_ticks
 
-ATTACKER_BITS = 6  # so 64 of them: more than ways, and than a processor's cache of directories
+ATTACKER_BITS = 6  # So 64 of them: more than ways, and than a processor's cache of directories.
 TRIALS, SURE_TRIALS = 5, 15
 SCANS = 2
 CANDIDATES = 4
-MANY = 32  # sets that are asked once
+MANY = 32  # Sets that are asked once.
 SETS_LEAST = 4
 COMPARED = 2
-STARTS = 4  # sets of the positive control
-HIT = 0.5  # of the way from sets that do not suffer to the one that does
-PART = 0.22  # of the victims: more need not walk
-VISIBLE = 0.1  # of a walk: what directory entries that miss must add to it at least
-MIXES = 8  # neutral bits that are tried in addition
+STARTS = 4  # Sets of the positive control.
+HIT = 0.5  # As a fraction of the way from sets that do not suffer to the one that does.
+PART = 0.22  # The fraction of victims that must walk.
+VISIBLE = 0.1  # Missing directory entries must add at least this fraction of a walk.
+MIXES = 8  # Neutral bits that are tried in addition.
 REPEATS = 3
 PAUSE_SECONDS = 0.002
-PAUSES_SECONDS = (0.002, 0.02, 0.05, 0.1)  # a neighbor's turn ends
+PAUSES_SECONDS = (0.002, 0.02, 0.05, 0.1)  # A neighbor's turn ends.
 CHECKS, TRIES = 12, 3
 
 
@@ -57,9 +57,9 @@ class Search:
     level: Level
     directory_bits: int
     vectors: list[int]
-    quiet: float = 0.0  # ticks of victims whom nobody evicts
-    struck: float = 0.0  # ticks of victims in the set of the attackers' directories
-    place: float = 0.0  # of the last answer: 0.5 is in the middle between a hit and none
+    quiet: float = 0.0  # Ticks of victims whom nobody evicts.
+    struck: float = 0.0  # Ticks of victims in the set of the attackers' directories.
+    place: float = 0.0  # The last answer's. 0.5 is in the middle between a hit and none.
 
     def attackers(self, base: int, victims: int) -> Pages:
         """Attackers below the directories from `base` on, in another set than the victims."""

@@ -14,15 +14,15 @@ from tautochrone.tlb.discover.processors.cpuinfo import is_virtual_machine, proc
 from tautochrone.tlb.discover.processors.oracle import Facts, Pages, Ticks, pages_of
 
 PAGE_BYTES = 4096
-START = 1 << 45  # of page 0; programs and libraries are elsewhere
-PAGE_BITS = 33  # so that all pages lie below 2^46
-DIRECTORY_BITS = 9  # of x86-64 and of AArch64 with pages of 4 KiB
-MAPPED_PAGES_MAX = 1 << 14  # then all are given back: at most 64 MiB, and their page tables
+START = 1 << 45  # The address of page 0. Programs and libraries are elsewhere.
+PAGE_BITS = 33  # So that all pages lie below 2^46.
+DIRECTORY_BITS = 9  # On x86-64, and on AArch64 with pages of 4 KiB.
+MAPPED_PAGES_MAX = 1 << 14  # Then all are given back: at most 64 MiB, and their page tables.
 LINE_BYTES, LINES = 64, 64
-WALK_ACCESSES = 2048  # of a burst at least, so that the clock's step does not matter
+WALK_ACCESSES = 2048  # The shortest burst, so that the clock's step does not matter.
 SETTLING_PASSES, BURSTS = 4, 3
 CLOCK_TRIES = 1 << 16
-# perf_event_open: PERF_TYPE_HW_CACHE, and DTLB, reads, misses
+# perf_event_open: PERF_TYPE_HW_CACHE, and DTLB, reads, misses.
 WALKS = 3, 3 | 0 << 8 | 1 << 16
 LAST_LEVEL = 1
 
@@ -144,7 +144,7 @@ class Host:
     @staticmethod
     def _done(is_done: bool) -> None:
         if not is_done:
-            raise TauError("there is not enough memory for a walk")
+            raise TauError("not enough memory for a walk")
 
 
 def _address_of(pages: Pages) -> Pages:

@@ -84,7 +84,7 @@ class Tile:
         return float(self._walk(pages, AFTER_CELL, 1)[0])
 
     def baseline(self, count: int, fitting: int) -> float:
-        # There is no data cache, and one page settles at once, whatever the replacement policy.
+        # The tile has no data cache, and one page settles at once, whatever the replacement policy.
         del count, fitting
         return self._counted(pages_of([0]))[0]
 
