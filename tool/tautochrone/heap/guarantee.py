@@ -197,8 +197,9 @@ def _arena_bytes(build: bands.Build, limits: Sequence[bands.Band], alignment: in
     if arena == 0:
         largest = limits[-1].size_bytes
         raise TauError(
-            f"no memory holds these limits: {len(limits)} bands up to {largest:,} bytes",
-            "plan with a smaller margin, or without --guarantee",
+            f"no memory holds these limits: pools of more than 2 GiB together, for bands up to"
+            f" {largest:,} bytes",
+            "plan with smaller limits of your own or a smaller margin, or without --guarantee",
         )
     return arena
 

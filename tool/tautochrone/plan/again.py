@@ -8,9 +8,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tautochrone.files import output_file
 from tautochrone.plan.file import Plan, comment
+from tautochrone.plan.verified import sha256_of
 
 START = "tau plan"
 FLAGS = ("--guarantee", "--sizes-as-recorded", "--skip-misuse", "--fixed-input")
@@ -32,10 +34,11 @@ def again(path: Path, plan: Plan, more: Sequence[Path] = ()) -> str:
     """The command that replaces the plan at `path` by one of its recordings and `more`.
 
     It has the plan's own options. Its files are named where they are: next to the plan, or for
-    recordings next to one of `more`.
+    recordings next to one of `more`. A recording that is neither there nor unchanged has its name
+    alone.
     """
     folders = [path.parent, *(one.parent for one in more)]
-    recordings = [_found(trace.name, folders) for trace in plan.traces]
+    recordings = [_recording(trace, folders) for trace in plan.traces]
     known = {one.resolve() for one in recordings}
     recordings += [one for one in more if one.resolve() not in known]
     words = _options(path, plan)
@@ -50,6 +53,12 @@ def again(path: Path, plan: Plan, more: Sequence[Path] = ()) -> str:
 def _plain(path: Path) -> str:
     """A path that is not read as an option."""
     return f"./{path}" if str(path).startswith("-") else str(path)
+
+
+def _recording(trace: Any, folders: Sequence[Path]) -> Path:
+    """The file of this recording in one of the folders, not another one of its name."""
+    there = (each / trace.name for each in folders if (each / trace.name).is_file())
+    return next((one for one in there if sha256_of(one) == trace.sha256), Path(trace.name))
 
 
 def _found(name: str, folders: Sequence[Path]) -> Path:

@@ -55,6 +55,21 @@ def test_the_plan_is_made_again(options: str, tmp_path: Path) -> None:
     assert ("--header" in again(plan, now)) == ("--header" in options)
 
 
+def test_another_recording_of_the_same_name_is_not_taken_for_the_plans(tmp_path: Path) -> None:
+    """The plan's own one is gone, or lies elsewhere."""
+    folder = tmp_path / "tuesday"
+    folder.mkdir()
+    trace = random_trace(tmp_path / "run.tau", 3, events=300, live_max=20)
+    other = random_trace(folder / "run.tau", 4, events=300, live_max=20)
+    plan = tmp_path / "plan.toml"
+    tau("plan", trace, "--layout", "32", "-o", plan, expect=0)
+    assert again(plan, load_plan(plan), [other]).startswith(f"tau plan {trace} {other} ")
+    trace.unlink()
+    assert again(plan, load_plan(plan), [other]).startswith(f"tau plan run.tau {other} ")
+    other.rename(trace)
+    assert again(plan, load_plan(plan)).startswith("tau plan run.tau ")
+
+
 def test_a_plan_without_its_comment_keeps_its_contract(tmp_path: Path) -> None:
     """The comments of a file may be gone, or anything."""
     trace = random_trace(tmp_path / "a.tau", 3, events=300, live_max=20)

@@ -76,8 +76,11 @@ sizes of their band need:
 format = "tautochrone limits"
 version = 1
 [[limit]]
-size_bytes = 96
+name = "messages"    (as you like)
+size_bytes = 96      (or type_name = "struct message", with --elf, or site = "+0x45f")
 count = 32
+[[exclusive]]        (limits whose objects are never alive together)
+limits = ["messages", "replies"]
 """
 
 
