@@ -6,6 +6,7 @@ fails, is stopped, or runs under CI.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -53,11 +54,16 @@ TESTS = {Path(name).stem.removeprefix("test_"): name for name in TREE if "/test_
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A repository."""
+    return planted(tmp_path)
+
+
+def planted(folder: Path) -> Path:
+    """The repository in a folder."""
     for name, text in TREE.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    return tmp_path
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    return folder
 
 
 def hashes(tree: Path, common: str = "") -> dict[str, str]:
@@ -177,6 +183,17 @@ def test_a_stopped_run_records_nothing(tree: Path) -> None:
     assert "unchanged" not in run(tree)
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tree with two test files that passed."""
+    tree = planted(tmp_path_factory.mktemp("recorded"))
+    (tree / ".gitignore").write_text("__pycache__\n.pytest_cache\n")
+    for name in ("core", "model"):
+        (tree / TESTS[name]).write_text("def test_a():\n    pass\ndef test_b():\n    pass\n")
+    assert "4 passed" in run(tree)
+    return tree
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -193,16 +210,23 @@ def test_a_stopped_run_records_nothing(tree: Path) -> None:
         "core/tests/test_core.py::test_a",
     ],
 )
-def test_a_run_of_some_tests_neither_records_nor_leaves_out(tree: Path, words: str) -> None:
-    (tree / ".gitignore").write_text("__pycache__\n.pytest_cache\n")
+def test_a_run_of_some_tests_neither_records_nor_leaves_out(
+    recorded: Path, tmp_path: Path, words: str
+) -> None:
+    """Of two test files that passed one is unchanged, and the other one fails now in a part."""
+    tree = tmp_path / "tree"
+    shutil.copytree(recorded, tree)
     test = tree / TESTS["core"]
-    test.write_text("def test_a():\n    pass\ndef test_b():\n    pass\n")
-    assert "passed" in run(tree)
-    assert "unchanged" not in run(tree, *words.split(), PYTEST_ADDOPTS="")
-    assert "unchanged" not in run(tree, PYTEST_ADDOPTS=words)
     test.write_text("def test_a():\n    pass\ndef test_b():\n    assert False\n")
-    run(tree, *words.split())
-    assert "1 failed" in run(tree)
+    assert "unchanged" not in run(tree, *words.split(), PYTEST_ADDOPTS="")
+    said = run(tree)
+    assert "1 failed" in said and "1 unchanged" in said
+
+
+def test_options_of_the_environment_restrict_a_run_too(recorded: Path) -> None:
+    """As those of the command line do."""
+    assert "2 unchanged" in run(recorded)
+    assert "unchanged" not in run(recorded, PYTEST_ADDOPTS="-k test_a")
 
 
 def test_only_make_check_leaves_out_files() -> None:

@@ -1,7 +1,8 @@
 """The bench of layouts in the TLB measures each way; times are only checked for sense.
 
 Method: plan for a known geometry, whatever this machine has; pages are where plan and heaps have
-them. One test is on this machine's own geometry, where `tau tlb discover` finds its index.
+them. One test of `make check-all` is on this machine's own geometry, where `tau tlb discover` finds
+its index.
 """
 
 import os
@@ -73,6 +74,7 @@ def test_an_attack_is_timed_and_judged(tmp_path: Path) -> None:
     assert not attack.judged(100, 100, 179)["is_passed"]
 
 
+@pytest.mark.slow
 def test_on_this_machine(tmp_path: Path) -> None:
     """In other sets an attacker costs less than in the same, and a colored layout is not worse
     than the reference. Limits are wide: colors.py has the figures."""

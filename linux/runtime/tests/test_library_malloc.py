@@ -32,13 +32,17 @@ OURS = {
 FLAGS = ("-std=gnu11", "-O1", "-w", "-D_GNU_SOURCE", "-DTIMEOUTFACTOR=1", "-include", "limits.h")
 TESTS = (
     *("mallocbug", "tst-calloc", "tst-free-errno", "tst-mallinfo2", "tst-malloc"),
-    *("tst-malloc-backtrace", "tst-malloc-check", "tst-malloc-fork-deadlock"),
-    *("tst-malloc-thread-exit", "tst-malloc-thread-fail", "tst-malloc-too-large"),
+    *("tst-malloc-backtrace", "tst-malloc-check", "tst-malloc-thread-exit"),
+    "tst-malloc-too-large",
     *("tst-mallocalign1", "tst-mallocfork", "tst-mallopt", "tst-memalign", "tst-mxfast"),
     *("tst-obstack", "tst-posix_memalign", "tst-pvalloc", "tst-pvalloc-fortify", "tst-realloc"),
     *("tst-reallocarray", "tst-tcfree1", "tst-tcfree2", "tst-tcfree3", "tst-trim1", "tst-valloc"),
 )
-LONG = ("tst-mallocfork2", "tst-mallocfork3")  # A minute each without us.
+# Seconds of computing, or a minute without us.
+LONG = (
+    *("tst-malloc-fork-deadlock", "tst-malloc-thread-fail"),
+    *("tst-mallocfork2", "tst-mallocfork3"),
+)
 # It maps pages over the neighbors of a large object, which would be alone in pages of its own: only
 # its part for all systems can apply.
 MORE_FLAGS = {"tst-free-errno": ("-U__linux__",)}
@@ -140,5 +144,5 @@ def test_it_passes(suite: Suite, run: RunProgram, plan: MakePlan, name: str) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_one_passes(suite: Suite, run: RunProgram, plan: MakePlan, name: str) -> None:
-    """Those that fork in handlers, and in all threads, for a minute."""
+    """Those that fork in handlers and in all threads, or use up the memory in all threads."""
     passes(suite, name, run, plan)

@@ -25,7 +25,8 @@ from tautochrone.tlb.simulate import POLICIES, Simulator
 ROOT = Path(__file__).resolve().parents[3]
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 PAGE, LARGE = 4096, 8 * 4096
-GEOMETRIES, ACCESSES, OWNERS = 60, 500, 3
+GEOMETRIES, ACCESSES, OWNERS = 15, 500, 3
+GEOMETRIES_FOR_LONG = 300
 STRICT = ["-g", "-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-UNDEBUG"]
 
 
@@ -73,11 +74,14 @@ def evictions_of(fast: Simulator) -> Counter[tuple[int, int]]:
     return Counter({(by, of): int(counts[by, of]) for by, of in np.argwhere(counts).tolist()})
 
 
+@pytest.mark.parametrize(
+    "geometries", [GEOMETRIES, pytest.param(GEOMETRIES_FOR_LONG, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("policy", POLICIES)
-def test_random_geometries_are_the_models(policy: str, strict: Library) -> None:
+def test_random_geometries_are_the_models(policy: str, geometries: int, strict: Library) -> None:
     """Walks and evictions by whom after each access."""
     dice = random.Random(f"{SEED} {policy}")
-    for turn in range(GEOMETRIES):
+    for turn in range(geometries):
         geometry = random_geometry(dice)
         seed = dice.randint(1, naive.SEED_MAX)
         slow = naive.Simulator(model_of(geometry), policy, seed)

@@ -33,29 +33,37 @@ def recording(tmp_path: Path) -> Path:
     return write_events(tmp_path / "program.tau", [*events, (0, slot, 0, 0)], abi="arm")
 
 
-@pytest.mark.parametrize("pools", ["always", "never"])
+# Any two of pools, level and optimization meet in every second one; `make check-all` has the rest.
+BUILDS = [
+    pytest.param(*each, marks=pytest.mark.slow if number % 2 else ())
+    for number, each in enumerate(
+        (pools, level, optimize)
+        for pools, optimizers in (("always", ("-O2", "-Os")), ("never", ("-Os", "-O2")))
+        for level in (0, 1, 2)
+        for optimize in (optimizers if level % 2 == 0 else optimizers[::-1])
+    )
+]
+
+
+@pytest.mark.parametrize(("pools", "level", "optimize"), BUILDS)
 def test_a_plan_holds_on_the_machine_code_of_its_build(
-    tmp_path: Path, recording: Path, pools: str
+    tmp_path: Path, recording: Path, pools: str, level: int, optimize: str
 ) -> None:
-    """Check levels 0, 1, 2 by -O2, -Os: nothing refused in exactly the planned bytes, within the
-    header's bounds.
-    """
-    for level, optimize in itertools.product((0, 1, 2), ("-O2", "-Os")):
-        build = tmp_path / "build.toml"
-        build.write_text(f'check_level = {level}\noptimize = "{optimize}"\n')
-        plan = tmp_path / "plan.toml"
-        tau("plan", recording, "-o", plan, "--force", "--build", build, "--pools", pools)
-        document = json.loads(tau("verify", plan, recording, "--json").stdout)
-        assert document["held"] and document["heap_bytes"] == load_plan(plan).heap_bytes
-        assert [run["target"] for run in document["runs"]] == list(TARGETS)
-        for run in document["runs"]:
-            assert run["refusals"] == 0 and run["calls"] == 1201
-            assert 0 < run["stack_bytes"] < 2048
-            operations = {row["operation"]: row for row in run["operations"]}
-            assert {"malloc", "free"} <= operations.keys()
-            for row in operations.values():
-                assert 0 < row["instructions_max"] <= row["bound"], row
-        assert "plan, no problems\n" in tau("check", plan).stdout
+    """Nothing is refused in exactly the planned bytes, within the header's bounds."""
+    build, plan = tmp_path / "build.toml", tmp_path / "plan.toml"
+    build.write_text(f'check_level = {level}\noptimize = "{optimize}"\n')
+    tau("plan", recording, "-o", plan, "--build", build, "--pools", pools)
+    document = json.loads(tau("verify", plan, recording, "--json").stdout)
+    assert document["held"] and document["heap_bytes"] == load_plan(plan).heap_bytes
+    assert [run["target"] for run in document["runs"]] == list(TARGETS)
+    for run in document["runs"]:
+        assert run["refusals"] == 0 and run["calls"] == 1201
+        assert 0 < run["stack_bytes"] < 2048
+        operations = {row["operation"]: row for row in run["operations"]}
+        assert {"malloc", "free"} <= operations.keys()
+        for row in operations.values():
+            assert 0 < row["instructions_max"] <= row["bound"], row
+    assert "plan, no problems\n" in tau("check", plan).stdout
 
 
 def test_a_smaller_heap_is_refused_and_gets_no_certificate(tmp_path: Path, recording: Path) -> None:
