@@ -90,7 +90,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("firmware")
     run(sys.executable, ROOT / "scripts" / "amalgamate.py", made, cwd=ROOT)
     save_header(PLAN, made / "heap_plan.h", "tau plan")
-    (code,) = re.findall(r"^```c\n(.*?)^```$", TUTORIAL.read_text(), re.M | re.S)
+    code, _ = re.findall(r"^```c\n(.*?)^```$", TUTORIAL.read_text(), re.M | re.S)
     (made / "heap.c").write_text(code)
     sources = ["tautochrone.c", "heap.c", BOARD / "board.c"]
     run(*COMPILERS["c"], *TARGET, *STRICT, f"-I{made}", "-c", *sources, cwd=made)
