@@ -54,7 +54,7 @@ def on_its_plan(step: Step, out: Path) -> str:
     step("verifying it on the targets' machine code", "verify", plan, trace)
     run("python3", "scripts/amalgamate.py", str(out), cwd=ROOT)
     tutorial = (ROOT / "docs/tutorials/size-a-heap.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```c\n(.*?)^```$", tutorial, re.M | re.S)
+    (code,) = re.findall(r"^`heap.c`:\n\n```c\n(.*?)^```$", tutorial, re.M | re.S)
     (folder / "heap.c").write_text(code, encoding="utf-8")
     ours = [str(out / name) for name in ("heap.c", "tautochrone.c")]
     run(*BUILD, f"-I{out}", PROGRAM, *ours, *BOARD, "-o", str(planned), cwd=ROOT)

@@ -69,6 +69,12 @@ def test_the_tile_is_shown(
     assert "at most 3 with either" in said
 
 
+def test_a_firmware_runs_on_its_plan(tmp_path: Path) -> None:
+    """Each step is done: recorded in QEMU, planned, built in as the tutorial says, verified."""
+    said = demo.demo_firmware.on_its_plan(demo.step, tmp_path)
+    assert ": 0 failed mallocs, " in said and " calls verified as it is linked" in said
+
+
 def test_without_simulators_it_says_why_and_goes_on(
     steps: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

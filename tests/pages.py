@@ -65,6 +65,13 @@ def is_equal(said: str, expected: str) -> bool:
     return said == expected
 
 
+def shown(page: str, name: str) -> str:
+    """The file that a page shows under its name."""
+    blocks = BLOCK.finditer((ROOT / page).read_text())
+    (body,) = (block["body"] for block in blocks if block["name"] == name)
+    return body
+
+
 @dataclass(frozen=True)
 class Page:
     """A page, and how it is run."""

@@ -12,12 +12,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.pages import shown
 
 from tautochrone.plan.file import Plan, PlanClass, PlanTrace
 from tautochrone.plan.header import save_header
 
 ROOT = Path(__file__).resolve().parent.parent
-TUTORIAL = ROOT / "docs" / "tutorials" / "size-a-heap.md"
+TUTORIAL = "docs/tutorials/size-a-heap.md"
 BOARD = ROOT / "tests" / "firmware"
 PROGRAMS = ROOT / "tests" / "newlib"
 TARGET = ["-mcpu=cortex-m4", "-mthumb", "-Os"]
@@ -90,8 +91,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("firmware")
     run(sys.executable, ROOT / "scripts" / "amalgamate.py", made, cwd=ROOT)
     save_header(PLAN, made / "heap_plan.h", "tau plan")
-    code, _ = re.findall(r"^```c\n(.*?)^```$", TUTORIAL.read_text(), re.M | re.S)
-    (made / "heap.c").write_text(code)
+    (made / "heap.c").write_text(shown(TUTORIAL, "heap.c"))
     sources = ["tautochrone.c", "heap.c", BOARD / "board.c"]
     run(*COMPILERS["c"], *TARGET, *STRICT, f"-I{made}", "-c", *sources, cwd=made)
     return made

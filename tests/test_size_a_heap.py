@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.pages import Page, read
+from tests.pages import Page, read, shown
 
 from testing import firmware
 from testing.command import tau_done
@@ -39,7 +39,7 @@ def page_of(program: str) -> Page:
         f" -kernel firmware.elf\ntau import capture.bin -o {name}\n"
         for name, seed in DAYS.items()
     )
-    planned = "cp program.c firmware/heap.c\narm-none-eabi-gcc -std=gnu17 -Ifirmware"
+    planned = "cp heap.c firmware/heap.c\narm-none-eabi-gcc -std=gnu17 -Ifirmware"
     planned += f" {target} -Wl,--no-warn-rwx-segments firmware/heap.c firmware/tautochrone.c"
     planned += " -o firmware/firmware.elf\n"
     verified = "tau verify plan.toml program.tau --elf"
@@ -80,9 +80,8 @@ def test_the_tutorial_leads_to_a_firmware_that_runs(tmp_path: Path) -> None:
 def planned(program: str, folder: Path) -> list[Path]:
     """The sources of a program with the page's files, the core's among them, in a folder."""
     run(sys.executable, ROOT / "scripts" / "amalgamate.py", folder, cwd=ROOT)
-    heap, watch = re.findall(r"^```c\n(.*?)^```$", (ROOT / PAGE).read_text(), re.M | re.S)
-    (folder / "heap.c").write_text(heap)
-    (folder / "watch.h").write_text(watch)
+    for name in ("heap.c", "watch.h"):
+        (folder / name).write_text(shown(PAGE, name))
     return [source_of(program), *folder.glob("tautochrone*.c"), folder / "heap.c"]
 
 
