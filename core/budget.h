@@ -51,7 +51,7 @@ struct tau_budget_statistics {
 // Fails if and only if:
 // - HEAP or MEMORY is NULL, or the end of MEMORY wraps around (TAU_BAD_ARGUMENT)
 // - the plan is invalid (TAU_PLAN_INVALID, see status.h)
-// - the plan's regions do not fit (TAU_PLAN_TOO_LARGE)
+// - the plan's regions do not fit, or have 2^27 * TAU_ALIGNMENT bytes (TAU_PLAN_TOO_LARGE)
 // Cost: linear in COUNT and in the tables (at most 4 KiB). It does not depend on the number of
 // buckets.
 enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t size_bytes,

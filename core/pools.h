@@ -59,7 +59,7 @@ struct tau_pools_statistics {
 // - COUNT is 0 or above TAU_BUDGET_CLASSES_MAX, a size is 0 or above 1 GiB, a limit is 0, sizes do
 //   not increase after rounding up to TAU_ALIGNMENT, or two borders lie in one step of sizes, 1/512
 //   to 1/256 of their size wide (TAU_PLAN_INVALID)
-// - the pools do not fit (TAU_PLAN_TOO_LARGE)
+// - the pools do not fit, or have 2^27 * TAU_ALIGNMENT bytes (TAU_PLAN_TOO_LARGE)
 // Cost: linear in the tables (at most 8 KiB). It does not depend on the limits.
 enum tau_status tau_pools_init(struct tau_pools **heap, void *memory, size_t size_bytes,
                                const struct tau_budget_class *bands, size_t count,

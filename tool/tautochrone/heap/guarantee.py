@@ -90,6 +90,7 @@ class Guaranteed:
     others: Others
     rows: tuple[Row, ...]
     limits: Limits
+    seen: frozenset[str]  # names of limits that a recorded object falls under
     excesses: tuple[Excess, ...]  # each of several recordings, over a plan of the others
     seconds: float
 
@@ -165,6 +166,7 @@ def make_guarantee(
         others=_others(plain, bands.peaks_of(plain)),
         rows=rows,
         limits=limits,
+        seen=frozenset(matched.seen),
         excesses=_left_out(readers, limits, build, margin, layout) if len(readers) > 1 else (),
         seconds=time.perf_counter() - started,
     )
@@ -197,8 +199,9 @@ def _arena_bytes(build: bands.Build, limits: Sequence[bands.Band], alignment: in
     if arena == 0:
         largest = limits[-1].size_bytes
         raise TauError(
-            f"no memory holds these limits: pools of more than 2 GiB together, for bands up to"
-            f" {largest:,} bytes",
+            f"no memory holds these limits: pools have at most"
+            f" {bands.UNITS_MAX * build.granule_bytes:,} bytes together; the largest band has"
+            f" {limits[-1].count:,} objects of {largest:,} bytes",
             "plan with smaller limits of your own or a smaller margin, or without --guarantee",
         )
     return arena

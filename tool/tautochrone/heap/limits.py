@@ -115,7 +115,7 @@ class Matched:
 
     An object falls under the limit of its call site, else under the limit of the size that was
     asked for. `keys` has each limit's sizes as bands count them, `alignments` the largest alignment
-    of each of these sizes.
+    of each of these sizes. `seen` has the names of limits that some object falls under.
     """
 
     def __init__(self, limits: Limits, granule_bytes: int) -> None:
@@ -123,6 +123,7 @@ class Matched:
         self.granule_bytes = granule_bytes
         self.keys: list[set[int]] = [set() for _ in limits.limits]
         self.alignments: dict[int, int] = {}
+        self.seen: set[str] = set()
         for limit, keys in zip(limits.limits, self.keys, strict=True):
             if limit.size_bytes is not None:
                 keys.add(self._rounded(limit.size_bytes))
@@ -144,6 +145,8 @@ class Matched:
                 mine = np.isin(objects.site, numbers)
             mine &= objects.makes & ~found
             found |= mine
+            if mine.any():
+                self.seen.add(limit.name)
             for alignment in np.unique(objects.alignment_bytes[mine]).tolist():
                 new = mine & (objects.alignment_bytes == alignment)
                 for key in np.unique(objects.size_bytes[new]).tolist():
@@ -156,7 +159,7 @@ class Matched:
         for limit, keys in zip(self.limits.limits, self.keys, strict=True):
             if not keys:
                 raise TauError(
-                    f"limit {limit.name}: no recording has an object from {limit.site}",
+                    f"{limit.name}: no recording has an object from {limit.site}",
                     "name a call site as `tau export` writes it to CSV, without an apostrophe in"
                     " front: MODULE+0xOFFSET, or +0xADDRESS in a firmware; or limit its size",
                 )

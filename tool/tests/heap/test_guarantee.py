@@ -174,6 +174,13 @@ def test_a_limit_that_no_memory_holds(tmp_path: Path) -> None:
     trace = write_events(tmp_path / "a.tau", [(MALLOC, 0, 1 << 29, 0), (MALLOC, 1, 1 << 29, 0)])
     with pytest.raises(TauError, match="no memory holds these limits"):
         make_guarantee([trace], 9.0, "32")
+    for word_bytes in (4, 8):  # the most that the message states is the core's
+        build = bands.Build(word_bytes, 1)
+        fits, does_not = (
+            build.arena_bytes([bands.Band(build.granule_bytes, count)], build.granule_bytes)
+            for count in (bands.UNITS_MAX, bands.UNITS_MAX + 1)
+        )
+        assert fits > bands.UNITS_MAX * build.granule_bytes and does_not == 0
 
 
 @pytest.mark.parametrize(
@@ -323,6 +330,11 @@ def test_limits_of_the_user_win(tmp_path: Path) -> None:
     said = tau(*words, expect=0).stdout
     assert "1 limit below what was recorded" in said and "24 bytes 5 are stated, and 20" in said
     assert "limits that are not stated are 15 % above" in said
+    assert "no recording has such an object" not in said
+    path.write_text(f"{path.read_text()}[[limit]]\nsize_bytes = 25\ncount = 1\n")
+    said = tau(*words, expect=0).stdout
+    assert said.count("no recording has such an object") == 1
+    assert "limit[4]: no recording has such an object (at most 1 of 25 bytes)" in said
 
 
 @pytest.mark.parametrize(

@@ -265,6 +265,9 @@ def show(
             f" the plan: of up to {first.size_bytes:,} bytes {first.count:,} are stated, and"
             f" {first.recorded:,} were alive at once"
         )
+    for limit in made.limits.limits:
+        if limit.name not in made.seen:
+            print(f"{limit.name}: no recording has such an object ({limit.told()})")
     for line in _evidence(made):
         print(line)
     remark = sizes.remark(plan)

@@ -24,6 +24,7 @@ from tautochrone.trace.file import TraceReader
 SIZES_MAX = 4096
 LEVELS = range(9)  # of the table of sizes: up to POOLS_SIZE_LEVEL_MAX
 SIZE_BYTES_MAX = 1 << 30  # BUDGET_SIZE_MAX_BYTES
+UNITS_MAX = 0x1FFFFF << 6  # BUDGET_DEDICATED_UNITS_MAX: all pools together, in the granule
 COUNT_MAX = (1 << 32) - 1
 UNREACHED = 1 << 61  # twice this, and a table, is an int64
 PEAKS_STEP = 16  # sizes in one call of the native code, during which no signal is handled
