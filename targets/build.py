@@ -16,11 +16,12 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from . import kept_files, limited
+from . import kept_files, limited, notes
 
 VERSION_SECONDS_MAX = 20
 BUILD_SECONDS_MAX = 300
@@ -192,19 +193,29 @@ def kept(
 ) -> Path:
     """As link, with a cache: the file's name has a hash of everything that the code depends on.
 
+    While no file changes, a note says the hash, and no compiler is started but for its version.
+
     NAME is part of the file's name, for people who look into the cache.
     """
     files = _files(target, root, sources)
     for path in (*files, *libraries):
         if not path.exists():
             raise BuildError(f"{path} does not exist; {name} needs it")
-    digest = hashlib.sha256()
-    digest.update("\0".join((_version(compiler_of(target)), *LINK_FLAGS, *keep)).encode())
-    for text in _texts(target, root, files, flags):
-        digest.update(text + b"\0")
-    for path in (*libraries, root / "targets" / TARGETS[target].script):
-        digest.update(path.read_bytes())
-    elf = cache_folder() / f"{name}-{target}-{digest.hexdigest()[:32]}.elf"
+    tool = [_version(compiler_of(target)), *LINK_FLAGS, *keep]
+    script = root / "targets" / TARGETS[target].script
+    words = _compile_flags(target, root, flags)
+    asked = notes.name_of(compiler_of(target), tool, words, files, libraries, script)
+    note = cache_folder() / f"{name}-{target}-{asked}.note"
+    digest = notes.found(note)
+    if digest is None:
+        begun_ns = time.time_ns()
+        with tempfile.TemporaryDirectory(dir=note.parent) as scratch:
+            texts, read = _texts(target, words, files, Path(scratch))
+            bytes_linked = [path.read_bytes() for path in (*libraries, script)]
+            parts = ["\0".join(tool).encode(), *(text + b"\0" for text in texts), *bytes_linked]
+            digest = hashlib.sha256(b"".join(parts)).hexdigest()[:32]
+            notes.keep(note, digest, (*read, *libraries, script), begun_ns, Path(scratch))
+    elf = note.with_name(f"{name}-{target}-{digest}.elf")
     if not kept_files.is_whole(elf):
         with tempfile.TemporaryDirectory(dir=elf.parent) as scratch:
             linked = Path(scratch) / f"{name}.elf"
@@ -224,19 +235,22 @@ def _compile_flags(target: str, root: Path, flags: Sequence[str]) -> list[str]:
     return [*recipe.machine, *recipe.flags, recipe.optimize, *flags, f"-I{root}"]
 
 
-def _texts(target: str, root: Path, files: Sequence[Path], flags: Sequence[str]) -> list[bytes]:
-    """The flags, and each file as the compiler sees it."""
-    words = _compile_flags(target, root, flags)
-    compiler = compiler_of(target)
-    return [
-        "\0".join(words).encode(),
-        *(
-            _run([compiler, *words, "-E", "-P", str(path)], f"preprocessing {path.name}").encode()
-            if path.suffix in (".c", ".S")
-            else path.read_bytes()
-            for path in files
-        ),
-    ]
+def _texts(
+    target: str, words: Sequence[str], files: Sequence[Path], scratch: Path
+) -> tuple[list[bytes], list[Path]]:
+    """The flags but the root's, which may lie anywhere, and each file as the compiler sees it; and
+    all files that it read for that.
+    """
+    texts, read = ["\0".join(words[:-1]).encode()], list(files)
+    rule = scratch / "rule"
+    seen = [compiler_of(target), *words, "-E", "-P", "-MD", "-MF", str(rule)]
+    for path in files:
+        if path.suffix in (".c", ".S"):
+            texts.append(_run([*seen, str(path)], f"preprocessing {path.name}").encode())
+            read += notes.files_in(rule.read_text(errors="surrogateescape"))
+        else:
+            texts.append(path.read_bytes())
+    return texts, read
 
 
 def run(
