@@ -128,6 +128,14 @@ class Compiler:
         behind = ["-include", str(self.folder / "behind.h")]
         return self.complaints(path, *STRICT, *behind, language=language)
 
+    def present(self) -> list[str]:
+        """The headers that it has."""
+        probe = self.folder / "probe.h"
+        absent = '#if !__has_include(<{0}.h>)\n#pragma message "no <{0}>"\n#endif\n'
+        probe.write_text("".join(absent.format(header) for header in HEADERS))
+        missing = re.findall(r"no <(.+?)>", self.complaints(probe))
+        return [header for header in HEADERS if header not in missing]
+
     def usable(self, headers: list[str]) -> list[str]:
         """The headers that compile in C and in C++, each after those before it."""
         probe = self.folder / "probe.h"
@@ -153,7 +161,7 @@ def compiler(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """The compilers of a target; system.h has the headers that it has in C and in C++."""
     made = Compiler(TARGETS[request.param], tmp_path_factory.mktemp("names"))
     lines = ["#pragma GCC system_header"]
-    lines += [f"#include <{header}.h>" for header in made.usable(HEADERS)]
+    lines += [f"#include <{header}.h>" for header in made.usable(made.present())]
     assert {f"#include <{name}.h>" for name in ("unistd", "string", "sys/stat")} <= {*lines}
     for macro, value in MACROS.items():
         lines += [f"#undef {macro.partition('(')[0]}", f"#define {macro} {value}"]
