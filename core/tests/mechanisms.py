@@ -35,14 +35,12 @@ BUILDS = [
     SANITIZED,
     SANITIZED_32,
     Build(32, 0, 0, "-O2", "gcc"),
-    Build(64, 1, 0, "-Os", "gcc", defines=("TAU_ASSERT_LEVEL=1",)),
+    Build(64, 1, 0, "-Os", "gcc", defines=("TAU_ASSERT_LEVEL=1", "TAU_PAGE_LOG2=6", *SMALL)),
     Build(64, 0, 0, "-O2", "clang-14"),
     Build(32, 2, 1, "-O0", "clang-14"),
-    Build(32, 1, 0, "-O1", "gcc", True, (*STRICT, "__arm__", "TAU_BITS_SCAN=0")),
-    Build(32, 1, 0, "-O1", "gcc", True, (*STRICT, *LARGE)),
-    Build(64, 1, 0, "-Os", "gcc", False, (*STRICT, *SMALL)),
+    Build(32, 1, 0, "-O1", "gcc", True, (*STRICT, *LARGE, "__arm__", "TAU_BITS_SCAN=0")),
 ]
-SMALL_CACHES = BUILDS[-1]
+SMALL_CACHES = BUILDS[3]
 FUZZED = Build(64, 2, 1, "-O1", "clang-14", sanitize=True, defines=STRICT)
 
 
@@ -98,7 +96,8 @@ MECHANISMS = [
         replay=TlsfReplay,
         states=(
             States(6, 4_000_000),
-            States(6, 4_000_000, build=Build(32)),
+            States(5, 4_000_000, build=Build(32)),
+            States(6, 4_000_000, build=Build(32), is_slow=True),
             States(12, 10_000_000, is_slow=True, may_stop=True),
         ),
     ),
@@ -108,7 +107,11 @@ MECHANISMS = [
         "buddy",
         calls=100_000,
         calls_for_long=5_000_000,
-        states=(States(0, 1_500_000, (16, 0, 16)), States(0, 20_000, (13, 1, 11, 1))),
+        states=(
+            States(0, 1_500_000, (14, 0, 14)),
+            States(0, 20_000, (13, 1, 11, 1)),
+            States(0, 1_500_000, (16, 0, 16), is_slow=True),
+        ),
         replay=BuddyReplay,
         costs=Costs(buddy_costs.costs, buddy_costs.GOLDEN, documented=buddy_costs.documented),
     ),

@@ -28,7 +28,7 @@ SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.parametrize("mutants", [150, pytest.param(4000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("mutants", [60, pytest.param(4000, marks=pytest.mark.slow)])
 def test_no_mutant_finds_a_fault(tmp_path: Path, mutants: int) -> None:
     words = [str(tmp_path), str(SEED), str(mutants)]
     done = subprocess.run(
