@@ -19,7 +19,7 @@
 
 // ---- Buckets -----------------------------------------------------------------------------------
 
-// Marks BUCKET free if it is a used bucket of CLASS. Otherwise returns what it is.
+// Marks BUCKET free if it is a used bucket of CLASS. Otherwise returns the kind of misuse.
 TAU_INLINE enum tau_status budget_mark_free(const struct tau_budget *heap,
                                             struct budget_class *class, tau_word *bucket) {
     const tau_word offset =

@@ -84,7 +84,7 @@ TAU_INLINE bool pools_take(struct tau_pools *heap, struct budget_class *class, s
     return true;
 }
 
-// Its bound counts, so builds for size inline what it calls, too.
+// Its bound counts, so builds for size inline its callees, too.
 __attribute__((flatten)) void *tau_pools_malloc(struct tau_pools *heap, size_t size_bytes) {
     struct budget_class *class = NULL;
     void *block;
@@ -156,7 +156,7 @@ void *tau_pools_realloc(struct tau_pools *heap, void *pointer, size_t size_bytes
     struct budget_class *const class =
         pools_has_band(heap, size_bytes) ? pools_band_of(heap, size_bytes) : NULL;
     const size_t old_bytes = tau_pools_usable_size(heap, pointer);
-    if (old_bytes == 0) {  // not an object: free says what it is, and changes nothing
+    if (old_bytes == 0) {  // not an object: free reports why, and changes nothing
         (void)tau_pools_free(heap, pointer);
         return NULL;
     }

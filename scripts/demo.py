@@ -189,11 +189,11 @@ def pair_of(systems: list[dict], names: str) -> tuple[dict, dict]:
 
 
 def tell_pages(systems: list[dict]) -> None:
-    """Print what giving pages back at once is worth."""
+    """Print the gain from returning pages at once."""
     ours, theirs = pair_of(systems, PAGED_SYSTEMS)
     print(
         f"On pages, {SHORTER}: at most {ours['peak_mapped_pages']:,} mapped"
-        f" instead of {theirs['peak_mapped_pages']:,}; the slowest free takes"
+        f" instead of {theirs['peak_mapped_pages']:,}. The slowest free takes"
         f" {ours['operations']['free']['max_instructions']:,} instructions (bound"
         f" {ours['operations']['free']['bound_instructions']:,}) instead of"
         f" {theirs['operations']['free']['max_instructions']:,}, which has no bound."

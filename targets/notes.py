@@ -40,7 +40,7 @@ def found(note: Path) -> str | None:
 
 
 def keep(note: Path, said: str, files: Iterable[Path], begun_ns: int, scratch: Path) -> None:
-    """Write a note that FILES, which were read since BEGUN_NS, lead to what is SAID.
+    """Write a note that FILES, which were read since BEGUN_NS, lead to the result SAID.
 
     Nothing is written if one of them is missing, as young as that, or named from the current
     folder. SCRATCH is a folder on the same disk.

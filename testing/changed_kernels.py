@@ -1,4 +1,4 @@
-"""Kernels that no user wants: what those of the product are measured against, or faults in them.
+"""Kernels that no user wants: the product's are measured against them, or they have faults.
 
 Each is the kernel with some changes. In its file, the old text of a change stands exactly once.
 """

@@ -65,7 +65,7 @@ A build for size calls small functions, which -O2 lays into the path.
 ## Heaps on the tile
 
 The same longest paths at -O2 in cycles of the simulated tile, with the heap in the tile's own
-memory. Each instruction is charged what it takes at most ([tile.md](../design/tile.md)). A jump to
+memory. Each instruction counts with its most cycles ([tile.md](../design/tile.md)). A jump to
 an instruction that lies across two words takes one cycle more, so another link of the same code may
 differ by some cycles. `tool/tests/tile/test_pools_cycles.py` measures pools on the tile, where
 malloc takes exactly its link's bound.

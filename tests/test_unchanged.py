@@ -224,7 +224,7 @@ def test_a_run_of_some_tests_neither_records_nor_leaves_out(
 
 
 def test_options_of_the_environment_restrict_a_run_too(recorded: Path) -> None:
-    """As those of the command line do."""
+    """As on the command line."""
     assert "2 unchanged" in run(recorded)
     assert "unchanged" not in run(recorded, PYTEST_ADDOPTS="-k test_a")
 

@@ -158,8 +158,8 @@ static inline unsigned tau_bits_last(uint32_t word) {
 }
 #endif
 
-// Returns VALUE, but the compiler treats it as unknown. It cannot recompute the value, and it
-// cannot reuse what it read through the value before.
+// Returns VALUE, but the compiler treats it as unknown. It can neither recompute the value, nor
+// reuse words that it read through the value before.
 static inline uintptr_t tau_bits_hold(uintptr_t value) {
     __asm__("" : "+r"(value));
     return value;

@@ -96,7 +96,7 @@ def bands_tables(table: dict[str, dict[str, list[int]]]) -> list[int]:
 def programs(
     guaranteed: list[dict[str, Any]], planned: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Guarantees on real programs, with the recorded plan of the same input beside them."""
+    """Guarantees on real programs, next to the recorded plan of the same input."""
     plans = {
         row["program"]: row["replayed"]["a"] / row["peak_live_bytes"]["a"] for row in planned
     }

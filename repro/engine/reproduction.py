@@ -6,10 +6,11 @@ A folder has:
 - a file for each stage, with `measure`, and `quick` if it has a form with small inputs
 - derived.py: what follows from several results
 
-    python -m repro NAME             all stages, then claims.md and out/repro/NAME/report.html
-    python -m repro NAME STAGE …     only these stages, then both; so run those in `by_hand`
-    python -m repro NAME --write     both documents from stored results
-    python -m repro NAME --quick     small inputs, into out/repro/NAME/quick only
+    python -m repro NAME             # all stages, then claims.md and out/repro/NAME/report.html
+    python -m repro NAME STAGE …     # only these stages, then both; needed for those in `by_hand`
+
+    python -m repro NAME --write     # both documents from stored results
+    python -m repro NAME --quick     # small inputs, into out/repro/NAME/quick only
 """
 
 import importlib

@@ -1,8 +1,10 @@
 """The paper's task sets: phase, period and execution in milliseconds, and pages [P4-16 … P4-24].
 
-The first task has the highest priority. What the paper does not tell is chosen here: the execution
-of the tasks of Fig. 19, the pages of fft and adpcm (it says twenty in all) and of FIR (its 16 kB,
-and as much again), and how many numbers lie in a page.
+The first task has the highest priority. The paper leaves some figures out, which are chosen here:
+
+- the execution times of the tasks of Fig. 19
+- the pages of fft and adpcm (it says twenty in all) and of FIR (its 16 kB, and as much again)
+- how many numbers lie in a page
 """
 
 import math

@@ -134,7 +134,7 @@ class _Pointer:
         ) or ctypes.POINTER(target)
 
     def address(self, value: Any) -> Any:
-        """VALUE as ctypes takes it here: an array of numpy, bytes, an address, or what it knows."""
+        """VALUE as ctypes takes it here: a numpy array, bytes, an address, or a ctypes value."""
         if hasattr(value, "__array_interface__"):
             if self.target is not None and value.dtype != self.target:
                 raise TypeError(f"an array of {value.dtype}, not of {self.target.__name__}")

@@ -66,7 +66,7 @@ TLB_DISCOVERY = ("TLBs of instructions", "pages of other sizes", "other CPUs of 
 COMPOSE_LINK = (
     "whether it fits in a system: `tau compose build` says it",
     "how deep stacks become",
-    "what it does when it runs: `tau compose run` says it",
+    "how it behaves when it runs: `tau compose run` shows it",
 )
 COMPOSE_PLAN = ("how deep stacks become", "what TLB misses cost the program's time")
 COMPOSE_BUILD = (
@@ -74,7 +74,7 @@ COMPOSE_BUILD = (
     "how deep stacks become",
     "whether tasks meet their deadlines",
 )
-COMPOSE_RUN = ("other inputs than those of this run", "the longest time that a task may take")
+COMPOSE_RUN = ("inputs other than this run's", "the longest time that a task may take")
 COMPOSE_CHECK = (
     "paths that the programs did not take in these runs",
     "how long loading takes",

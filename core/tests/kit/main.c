@@ -1,9 +1,9 @@
 // One program for all tests in C of a configuration:
-//   examples [FILTER]             Run the cases that have FILTER in their name.
-//   random MECHANISM SEED CALLS   Run programs of random calls.
-//   explore MECHANISM DEPTH STATES [ARGUMENT…]
-//                                 Visit every state that DEPTH calls reach (0: any number), at most
-//                                 STATES.
+//
+// - `examples [FILTER]` runs the cases that have FILTER in their name.
+// - `random MECHANISM SEED CALLS` runs programs of random calls.
+// - `explore MECHANISM DEPTH STATES [ARGUMENT…]` visits every state that DEPTH calls reach (0: any
+//   number), at most STATES.
 #include "core/tests/kit/mechanism.h"
 
 #ifndef TAU_FUZZER  // libFuzzer has a main of its own.

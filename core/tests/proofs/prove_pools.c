@@ -7,7 +7,7 @@
 //
 // - a request is served if and only if a band has its size and holds less than its limit [POOLS-1],
 // - an object is a block of its band that was free, aligned, and in no other object,
-// - no word changes but those of the object and of its band; a refused call changes a counter,
+// - only words of the object and of its band change; a refused call changes a counter,
 // - the invariants hold again.
 //
 // prove_init shows that they hold at the start. So all of this holds after any history.

@@ -97,7 +97,7 @@ CONFIGURATIONS = {
 
 
 def costs(configuration: str) -> dict[str, dict[str, int]]:
-    """The same in a CONFIGURATION; what is seen is the longest path, and not much."""
+    """The same in a CONFIGURATION. Some call takes the longest path, which is short."""
     found = above_tlsf(*CONFIGURATIONS[configuration])
     for verb, most in ABOVE_MAX.items():
         assert found[verb]["bound_above_tlsf"] <= most

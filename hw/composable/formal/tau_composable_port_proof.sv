@@ -40,7 +40,7 @@ module tau_composable_port_proof #(
 
   logic [AnswerBits-1:0] answers [2];
   logic                  ready [2];
-  logic [1:0]            went_by_q = 2'b00;  // since what was kept was forgotten
+  logic [1:0]            went_by_q = 2'b00;  // since the port forgot its kept answers
   logic [1:0]            is_loading;
 
   logic [EntryBits-2:0] any_q;

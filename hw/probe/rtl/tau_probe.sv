@@ -1,11 +1,12 @@
 // A unit for tests of the tile itself, with a page table in table 2. Software can delay its answers
 // irregularly and make it break the socket's rules. Simulation only.
 //
-// Registers: 0 threshold: in so many of 256 cycles it takes no lookup, or holds a result back
-//            1 seed of these cycles
-//            2 any write: sends a data result without a lookup
-//            3, 4 read: pages of the latest fetch and data lookups that user mode made
-//            5 the number of next data lookups that are answered as not mapped
+// Registers:
+// - 0: threshold. In so many of 256 cycles it takes no lookup, or delays a result.
+// - 1: seed of these cycles.
+// - 2: any write sends a data result without a lookup.
+// - 3, 4: read the pages of the latest fetch and data lookups of user mode.
+// - 5: number of next data lookups that are answered as not mapped.
 `include "tau_assert.svh"
 `include "tau_mmu_unused.svh"
 

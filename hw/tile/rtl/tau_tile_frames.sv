@@ -1,6 +1,6 @@
-// The frames behind the window: 2^FrameBits pages, kept by the host, which stores only what was
-// written. A port for fetches and one for data, each answered one cycle after its request; a fetch
-// does not see a write of the same cycle.
+// The frames behind the window: 2^FrameBits pages in the host's memory, which holds only pages that
+// were written. A port for fetches and one for data, each answered one cycle after its request; a
+// fetch does not see a write of the same cycle.
 module tau_tile_frames #(
   parameter int unsigned FrameBits = 18,
   parameter int unsigned GranuleBits = 12,

@@ -71,4 +71,4 @@ def _ffmpeg(source: list[str], output: list[str], path: Path) -> None:
     except FileNotFoundError as error:
         raise TauError("ffmpeg is not installed", "apt install ffmpeg") from error
     if done.returncode:
-        raise TauError(f"ffmpeg cannot make {path.name}", "see what it says", said=done.stderr)
+        raise TauError(f"ffmpeg cannot make {path.name}", "see its message", said=done.stderr)

@@ -5,7 +5,7 @@
 #include "tool/native/tlb/simulator.h"
 
 struct tau_tlb_entry {
-    uint64_t key;       // What is translated; 0: nothing.
+    uint64_t key;       // The translated page; 0: none.
     uint64_t last_use;  // LRU: time of the last use.
     uint32_t owner;     // Who made the access that filled it.
     uint32_t is_used;   // NRU: used since all were marked used.

@@ -47,13 +47,13 @@ def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
 
     Descriptions are the tasks and geometries of `tau tlb`, the systems of `tau compose`, and limits
     for `tau plan --limits`. The first mistake that the planner would refuse is printed. Recordings
-    that tasks name are read. Whether tasks fit a geometry is what `tau tlb plan` says.
+    that tasks name are read. `tau tlb plan` says whether tasks fit a geometry.
 
     With TRACES, FILE is a plan of `tau plan --guarantee`. The limits that a recording exceeds are
     printed: by how much, first when, and at which call site. A folder stands for all *.tau in it.
 
-    Exit status: 0 if there is no problem; 1 if there are problems, which are printed with their
-    places; 3 if a recording exceeds a limit. TRACES with missing events count as a problem.
+    Exit status: 0 without problems; 1 with problems, which are printed with their places; 3 if a
+    recording exceeds a limit. TRACES with missing events count as a problem.
     """
     if traces:
         from tautochrone.commands.check_limits import check

@@ -17,9 +17,9 @@ Event = tuple[int, str, int, int]  # Tile, what, which, cycle.
 
 @dataclass(frozen=True)
 class Difference:
-    """The first event that is not where it was alone.
+    """The first event whose cycle differs from its cycle alone.
 
-    Both `alone` and `beside` are cycles, or counts if `is_count`. None: it did not happen.
+    Both values are cycles, or counts if `is_count`. None: it did not happen.
     """
 
     event: str

@@ -20,7 +20,7 @@ NOT_FOUND = {
     "load-time": "the slots before its own had tables of the same size",
     "page-mix": "each load found pages of the sizes in its page list, so none was replaced",
     "kernel-path": "no task failed in a slot before one of its slots",
-    "dma": "its words never met those of another channel",
+    "dma": "its words never met words of another channel",
     "one-table": "none of its pages had left the TLB",
 }
 

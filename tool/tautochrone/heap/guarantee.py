@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """How far one recording exceeds limits, such as those of a plan of the other recordings.
+    """How far one recording exceeds limits, such as a plan's of the other recordings.
 
     It exceeds `bands_count` bands by `objects` in all, which take `bytes`. `above_count` of its
     objects were alive at once that no band holds; the largest of them has `above_bytes`.
@@ -117,7 +117,7 @@ def make_guarantee(
     """Plan bands for all recordings, with an arena close to the smallest that bands can have.
 
     `margin` is added to every recorded limit; None: DEFAULT_MARGIN. `limits` of the user win over
-    what was recorded, and get no margin. Raises TauError for recordings without an object or with
+    recorded ones, and get no margin. Raises TauError for recordings without an object or with
     misuse, for a limit of a call site that none has, and for bands that no memory holds.
     """
     started = time.perf_counter()
@@ -134,7 +134,7 @@ def make_guarantee(
     peak_live_bytes = max(int(reader.totals.peak_live_bytes) for reader in readers)
     if not len(recorded.sizes_bytes) or peak_live_bytes == 0:
         raise TauError(
-            "the recordings have no object of a byte or more, so there are no limits",
+            "the recordings have no object of a byte or more, so no limit can be planned",
             "record a run that allocates memory",
         )
     best, rows = _planned(recorded, plain, matched, build, margin)

@@ -1,8 +1,8 @@
 """Limits of the user's own for a plan of bands, and what a recording exceeds.
 
-A limit says how many objects of one size, or of one call site, are alive at most. It wins over what
-was recorded: its objects leave the recordings, and every band that one of its sizes falls into has
-so many blocks more. Of limits that exclude each other, only the largest counts.
+A limit says how many objects of one size, or of one call site, are alive at most. It wins over
+the recordings: its objects leave them, and every band with one of its sizes has so many blocks
+more. Of limits that exclude each other, only the largest counts.
 """
 
 from __future__ import annotations

@@ -169,8 +169,8 @@ def make_plan(
 class _Searched(NamedTuple):
     """What a planner found, and its `optimal_within`.
 
-    `alone` has the classes that were found for each of several recordings by itself, `careful` what
-    is found for other inputs, too, where the input is fixed.
+    `alone` has the classes found for each of several recordings by itself, `careful` the classes
+    found for other inputs, too, if the input is fixed.
     """
 
     found: replayed.Measured

@@ -25,9 +25,9 @@ PREFIXES = 16  # TAU_PROFILE_PREFIXES
 class SizeProfile:
     """One size over all recordings.
 
-    Sums of `allocations` and `grown` (those whose TLSF block is a granule larger than a bucket),
-    the largest `peak_live` (P_i,max) and `live_at_peak`, and for each prefix of the events (k /
-    PREFIXES of them) the smallest number live at the prefix's peak.
+    `allocations` and `grown` are sums; the TLSF block of a grown one is a granule larger than a
+    bucket. `peak_live` (P_i,max) and `live_at_peak` are maxima. For each prefix of the events (k /
+    PREFIXES of them), the smallest number live at the prefix's peak.
     """
 
     size_bytes: int

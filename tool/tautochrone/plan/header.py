@@ -109,7 +109,7 @@ def _heap_lines(plan: Plan) -> list[str]:
 
 
 def _contract_lines(plan: Plan) -> list[str]:
-    """When no call fails, as a comment; nothing for a plan that holds only what was recorded."""
+    """When no call fails, as a comment; nothing for a plan that holds only its recordings."""
     if plan.system != "pools":
         return []
     return [f"// {line}" for line in textwrap.wrap(sentence(plan), 97)]

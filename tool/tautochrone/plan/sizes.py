@@ -79,7 +79,7 @@ def remark(plan: Plan) -> str:
         return f"the sizes were translated from {sources} to {abis}"
     if plan.sizes == STATED and plan.traces:
         names = ", ".join(trace.name for trace in plan.traces if not trace.abi)
-        return f"{names} names no ABI, so its sizes are taken as those of {target}"
+        return f"{names} names no ABI, so its sizes count as sizes of {target}"
     return ""
 
 

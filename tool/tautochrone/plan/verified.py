@@ -1,4 +1,5 @@
-"""[verified]: the certificate of `tau verify`. It names what was run, so that it can be run again.
+"""[verified]: the certificate of `tau verify`. It names the code that ran, so that anyone can
+run it again.
 
 Only runs without a refused request and within all bounds are written down.
 """
@@ -111,7 +112,7 @@ def problems(value: Verified, plan: Plan) -> list[str]:
             now = sha256_of(image_of(plan, target).elf)
         except TauError as error:
             output.note(
-                f"tau: what was verified on {target} was not compared: {error.message}",
+                f"tau: code verified on {target} was not compared: {error.message}",
                 error.next_step,
             )
             continue

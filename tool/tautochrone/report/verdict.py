@@ -68,7 +68,7 @@ def _above(heap: int, peak_live_bytes: int, plan_peaks: Sequence[int]) -> str:
     if len(plan_peaks) > 1:
         above = percent(heap / max(plan_peaks) - 1)
         return f"{above} above the highest peak of its {len(plan_peaks)} recordings"
-    return f"{percent(heap / peak_live_bytes - 1)} above what it holds at its peak"
+    return f"{percent(heap / peak_live_bytes - 1)} above its peak of live bytes"
 
 
 def _guaranteed(counted: Sequence[Entry], heap: int, included: str, above: str) -> str:

@@ -21,7 +21,7 @@ THRESHOLD_PERCENT = 80
 POOLS = "pools"  # the system of a plan with limits
 NUMBER_END = 1 << 64
 KNOWN_THREADS_MAX = 1024  # TAU_COLORS_THREADS_MAX of linux/runtime/colors/threads.h
-REFUSED_STEP = "see `ulimit -v` and `ulimit -l`; `tau check PLAN` says what is wrong with a plan"
+REFUSED_STEP = "see `ulimit -v` and `ulimit -l`; `tau check PLAN` lists problems of a plan"
 WINDOW_STEP = "give the tasks another [window], such as start = 0x100000000000, and plan again"
 # A part of the reason, and the next step.
 REFUSED_STEPS = {

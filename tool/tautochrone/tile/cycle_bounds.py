@@ -19,9 +19,9 @@ manual):
 
 The weights are exact: random functions take as long as their longest path
 (tool/tests/tile/test_cycle_bounds.py). Infeasible paths count too. The bound assumes naturally
-aligned accesses, no interrupt, no fault inside a call (the core's heaps map what they write), and a
-ready frame. None means unbounded: the code loops, or the processor's configuration or the unit has
-other rules.
+aligned accesses, no interrupt, no fault inside a call (the core's heaps map pages before they write
+them), and a ready frame. None means unbounded: the code loops, or the processor's configuration or
+the unit has other rules.
 """
 
 import functools
@@ -222,7 +222,7 @@ def answer_cycles(system: TileSystem) -> int:
 
 
 def tile_bounds(system: TileSystem) -> dict[str, int | None]:
-    """The most cycles of each operation of the replay program; None if there is no bound.
+    """The most cycles of each operation of the replay program; None if unbounded.
 
     Raises TauError if the program cannot be built.
     """

@@ -68,7 +68,7 @@ def refuse(plan: Plan, traces: Sequence[OpenTrace]) -> None:
         name = abi.of_header(trace.header)
         if name and not abi.fits(name, plan.layout) and plan.sizes != sizes.AS_RECORDED:
             raise TauError(
-                f"{trace.path} was recorded on {name}: its sizes are not those of a 32-bit target",
+                f"{trace.path} was recorded on {name}: its sizes are not a 32-bit target's",
                 sizes.WAYS,
             )
 

@@ -328,7 +328,7 @@ def test_limits_of_the_user_win(tmp_path: Path) -> None:
     result = json.loads(tau(*words, "--json", expect=0).stdout)
     assert [row["stated_count"] for row in result["pools"]] == [row.stated for row in made.rows]
     said = tau(*words, expect=0).stdout
-    assert "1 limit below what was recorded" in said and "24 bytes 5 are stated, and 20" in said
+    assert "1 limit below the recorded number" in said and "24 bytes 5 are stated, and 20" in said
     assert "limits that are not stated are 15 % above" in said
     assert "no recording has such an object" not in said
     path.write_text(f"{path.read_text()}[[limit]]\nsize_bytes = 25\ncount = 1\n")

@@ -142,8 +142,8 @@ def test_instructions_without_counts_make_no_panel() -> None:
 
 def test_verdict_says_how_much_and_against_what() -> None:
     assert verdict(1480, entries(), 1500) == (
-        "With the plan, this program needs a heap of 1,500 B (1,500 bytes), 1.4 % above what it"
-        " holds at its peak: 25 % less than plain TLSF and 50 % less than glibc."
+        "With the plan, this program needs a heap of 1,500 B (1,500 bytes), 1.4 % above its"
+        " peak of live bytes: 25 % less than plain TLSF and 50 % less than glibc."
     )
     assert "plain TLSF, this program needs a heap of 2,000 B" in verdict(1480, entries()[:1], None)
     assert "tau replay" in verdict(1480, [], None)
@@ -151,7 +151,7 @@ def test_verdict_says_how_much_and_against_what() -> None:
     assert "1,600 B, its margin of 10 % included, which was not" in verdict(1480, [], 1600, 0.1)
     assert verdict(1480, entries(), 1650, 0.1) == (
         "With the plan, this program needs a heap of 1,650 B (1,650 bytes, its margin of 10 %"
-        " included), 11 % above what it holds at its peak. The smallest that holds this recording"
+        " included), 11 % above its peak of live bytes. The smallest that holds this recording"
         " is 1,500 bytes: 25 % less than plain TLSF and 50 % less than glibc."
     )
     of_three = verdict(1480, entries(), 1650, 0.1, [1480, 1500, 1400])
@@ -161,7 +161,7 @@ def test_verdict_says_how_much_and_against_what() -> None:
     assert verdict(1480, guaranteed, 1500, 0.15) == (
         "With the plan, no call of this program fails, in any order, while no band of sizes exceeds"
         " its limit. That takes a heap of 1,500 B (1,500 bytes, its margin of 15 % included), 1.4 %"
-        " above what it holds at its peak. Bytes for the recorded order alone: plain TLSF 2,000 and"
+        " above its peak of live bytes. Bytes for the recorded order alone: plain TLSF 2,000 and"
         " glibc 3,000; another order can need more."
     )
     assert "exceeds the plan's limits: it needs at least" in verdict(1480, guaranteed, 1400)

@@ -261,8 +261,8 @@ def show(
     if below := [row for row in made.rows if row.count < row.recorded]:
         first = below[0]
         print(
-            f"{output.count(len(below), 'limit')} below what was recorded, so the recordings exceed"
-            f" the plan: of up to {first.size_bytes:,} bytes {first.count:,} are stated, and"
+            f"{output.count(len(below), 'limit')} below the recorded number, so the recordings"
+            f" exceed the plan: of up to {first.size_bytes:,} bytes {first.count:,} are stated, and"
             f" {first.recorded:,} were alive at once"
         )
     for limit in made.limits.limits:

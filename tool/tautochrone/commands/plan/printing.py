@@ -184,7 +184,7 @@ def _row_text(row: dict[str, Any]) -> str:
 
 
 def _recorded(traces: Sequence[PlanTrace]) -> str:
-    """What was recorded: of one recording, or from the least to the most of several."""
+    """Events and peaks of one recording, or the range over several."""
     if len(traces) == 1:
         (one,) = traces
         return f"{one.name}: {one.events:,} events, {one.peak_live_bytes:,} bytes live at the peak"
@@ -260,7 +260,7 @@ def show(
 def print_files(
     plan: Plan, traces: Sequence[Path], plan_path: Path | None, header_path: Path | None
 ) -> None:
-    """Print what was written, and what to do with it."""
+    """Print the written files and the next step."""
     for path in (plan_path, header_path):
         if path is not None:
             print(f"written: {path}")

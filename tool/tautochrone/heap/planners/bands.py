@@ -32,7 +32,7 @@ BAND_BYTES_MAX = 1 << 48  # more than any memory, and the sum of SIZES_MAX bands
 
 
 class Sizes(NamedTuple):
-    """What was alive of each size, in the form that tau_bands_peaks takes.
+    """Rises and falls of each size's live objects, in the form that tau_bands_peaks takes.
 
     `sizes_bytes` ascend. An object's size is rounded up to the granule, or to its alignment if that
     is larger; `alignments` has the largest alignment of each size's objects.
@@ -71,8 +71,9 @@ class Build(NamedTuple):
         """What an arena takes at least if blocks, classes and bits take `bands_bytes`.
 
         To these it adds the shortest table of sizes up to `largest_bytes`, and fields, a counter
-        and the shortest table of owners: the arena of one block without what is known of it, less
-        the most that its end can have been rounded up by. An arena is a multiple of the granule.
+        and the shortest table of owners. It finds the latter from the arena of one block: it
+        subtracts the known parts and the largest rounding of the end. An arena is a multiple of the
+        granule.
         """
         granule = self.granule_bytes
         block = Band(granule, 1)
@@ -107,7 +108,7 @@ class Best(NamedTuple):
     least_bytes: int
 
 
-# ---- what was recorded -------------------------------------------------------------------------
+# ---- the recorded changes ----------------------------------------------------------------------
 
 
 class _Recorded(NamedTuple):
@@ -158,7 +159,7 @@ def _changes_of(
     """The changes of a recording whose first instant is `instant`.
 
     All rises up to the next fall are one instant: only before a fall can more be alive than ever.
-    What is alive at the end falls in an instant of its own.
+    Objects alive at the end fall in an instant of their own.
     """
     objects = objects_of(reader, granule_bytes)
     _refuse_oversized(objects.asked_bytes, objects.alignment_bytes)
@@ -209,10 +210,10 @@ def peaks_of(sizes: Sizes) -> np.ndarray:
 def best_bands(sizes: Sizes, peaks: np.ndarray, build: Build) -> Best:
     """Bands with a small arena, and a bound of how small any bands can make it.
 
-    `peaks` are those of `sizes`, with what limits add. The bound is what `_Search` finds without a
-    table of sizes and with any number of bands. It holds for borders between recorded sizes, too:
-    such a band holds the same objects as one that ends at its largest recorded size, and its block
-    is not smaller. Time: O(sizes²) for each level of the table of sizes.
+    `peaks` are the peaks of `sizes`, with the objects of limits. The bound is what `_Search` finds
+    without a table of sizes and with any number of bands. It holds for borders between recorded
+    sizes, too: such a band holds the same objects as one that ends at its largest recorded size,
+    and its block is not smaller. Time: O(sizes²) for each level of the table of sizes.
     """
     alignment, largest = int(sizes.alignments.max()), int(sizes.sizes_bytes[-1])
     free = _Search(sizes, peaks, build, None).solve(0)

@@ -8,8 +8,8 @@ behind every number here. The method:
    These prefixes stand for shorter inputs of the same program. They need no further recording,
    because a replay that runs out of memory reports how far it came.
 2. The search has several starts (starts.py): counts live at the peak of every prefix, no classes at
-   all, the classes of the greedy and of the exact planner, and, if there are several recordings,
-   the classes found for each of them alone.
+   all, and the classes of the greedy and of the exact planner. With several recordings, the classes
+   found for each of them alone are further starts.
 3. Classes are admitted if they meet three conditions. They need no more than plain TLSF on every
    recording, at most STRAY more on every prefix, and they save at least RETURN_MIN of their
    dedicated bytes.
@@ -50,7 +50,7 @@ SWEEPS_MAX = 2  # over the sizes, from each start
 ENDS_MEASURED_MAX = 2  # results that are measured as finely as by `tau replay`
 SWEEP_GAIN_MIN = 1 / 4096  # what a sweep must save to try another one, as a fraction of the heap
 PREFIXES_START, EMPTY_START = "prefixes", "no classes"
-CAREFUL_START = "any input"  # with --fixed-input: what is found without it
+CAREFUL_START = "any input"  # with --fixed-input: the classes found without it
 # Why the classes of a start are refused, in words that follow "the pools of …,".
 NO_CLASS = "of which there are none"
 NO_GAIN = "no better than plain TLSF on some recording"
@@ -234,8 +234,9 @@ def plan_several(
     """Plan for each recording alone, and from there for all; return the result, and those alone.
 
     `own` has the profile of each recording by itself; it is empty if there is one recording only.
-    With `is_input_fixed` what is found without it is one more start of each search, so that the
-    option never costs memory. These classes are the last of the result; none without the option.
+    With `is_input_fixed` the classes found without it are one more start of each search, so that
+    the option never costs memory. These classes are the last of the result; none without the
+    option.
     """
     carefully: Classes = ()
     careful: list[list[tuple[str, Classes]]] = [[] for _ in range(len(own) + 1)]

@@ -139,7 +139,7 @@ def sharing_of(meter: Meter, level: Level) -> Sharing:
         if suffering > SUFFERS:
             raise Unknown(
                 "no set suffers from directories that should share one, but some do from more"
-                f" directories than the level has entries ({suffering:.2f} of what it could be)"
+                f" directories than the level has entries ({suffering:.2f} of the most possible)"
             )
         control = (
             f"directory entries that miss cost {miss_walks:.2f} walks, and no set suffers, not even"
