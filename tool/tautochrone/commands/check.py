@@ -32,25 +32,25 @@ def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     tau check plan.toml later.tau
     tau check plan.toml runs
 
-    Of a trace it checks every checksum, every event, and the footer against the events. It also
+    For a trace, it checks every checksum, every event, and the footer against the events. It also
     reports events that are missing because recording stopped early, because the file was cut, or
     because the recorder did not see every allocation. It prints the first double free, and the
     first free of an unknown object.
 
-    Of a plan it checks what `tau plan` promises, whether the recordings were complete, and whether
-    the installed core has the same bounds. Of a plan of code it also compares the files next
-    to it: its fragment NAME.lds, the recordings that it names, and vmlinux, or else the kernel that
-    was recorded. They may be elsewhere; a note names those that were not compared.
+    For a plan, it checks all that `tau plan` promises, whether the recordings were complete, and
+    whether the installed core has the same bounds. For a plan of code, it also compares the files
+    next to it: its fragment NAME.lds, the recordings that it names, and vmlinux or the recorded
+    kernel. They may be elsewhere; a note names the files that were not compared.
 
-    Of a code recording it checks every checksum, that counts, touches and times agree, and whether
-    the kernel reached its steady state.
+    For a code recording, it checks every checksum, that counts, touches and times agree, and
+    whether the kernel reached its steady state.
 
     Descriptions are the tasks and geometries of `tau tlb`, the systems of `tau compose`, and limits
     for `tau plan --limits`. The first mistake that the planner would refuse is printed. Recordings
     that tasks name are read. `tau tlb plan` says whether tasks fit a geometry.
 
-    With TRACES, FILE is a plan of `tau plan --guarantee`. The limits that a recording exceeds are
-    printed: by how much, first when, and at which call site. A folder stands for all *.tau in it.
+    With TRACES, FILE is a plan of `tau plan --guarantee`. Each limit that a recording exceeds is
+    printed: by how much, when first, and at which call site. A folder stands for all *.tau in it.
 
     Exit status: 0 without problems; 1 with problems, which are printed with their places; 3 if a
     recording exceeds a limit. TRACES with missing events count as a problem.

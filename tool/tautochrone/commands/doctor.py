@@ -240,7 +240,7 @@ def examine(build: bool = False) -> list[Finding]:
 )
 @JSON
 def command(build: bool, as_json: bool) -> int:
-    """Check what works on this machine; print how to repair what does not.
+    """Check which parts work on this machine; print how to repair the others.
 
     Exit status: 0 if a program can be recorded, planned and replayed here, else 1.
     """

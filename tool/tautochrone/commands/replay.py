@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tautochrone import unseen
-from tautochrone.commands.options import JSON
+from tautochrone.commands.options import FILE, JSON
 from tautochrone.commands.replay_options import (
     beginning_of,
     options_of,
@@ -21,8 +21,6 @@ from tautochrone.trace.ending import note_ending
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
-
-PATH = click.Path(dir_okay=False, path_type=Path)
 
 
 def _planned(plan: Plan | None) -> str:
@@ -41,7 +39,7 @@ class _WithSystems(click.Command):
 
 
 @click.command(cls=_WithSystems)
-@click.argument("trace", type=PATH)
+@click.argument("trace", type=FILE)
 @click.option(
     "--on",
     "on",
@@ -51,7 +49,7 @@ class _WithSystems(click.Command):
 @click.option(
     "--plan",
     "plan_path",
-    type=PATH,
+    type=FILE,
     help="Plan that `tau plan` wrote; systems budget and pools need one (default: none).",
 )
 @replay_options

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tautochrone import __version__
+from tautochrone.commands.options import FILE, FORCE
 from tautochrone.commands.replay_options import (
     beginning_name,
     beginning_of,
@@ -34,21 +35,20 @@ if TYPE_CHECKING:
     from tautochrone.trace.file import TraceReader
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-PATH = click.Path(dir_okay=False, path_type=Path)
 FACT_CHARACTERS_MAX = 200
 REPLAY_BYTES_MAX = 1 << 26
 PAGE_US = 442.0  # 4 KiB of the paper's NOR flash [P3-21].
 CODE_OPTIONS = (
     click.option(
         "--kernel",
-        type=PATH,
+        type=FILE,
         help="Code recordings: the recorded kernel's ELF file, from which other placements are"
         " planned (default: the path that the recording names, if it is still that kernel).",
     ),
     click.option(
         "--map",
         "link_map",
-        type=PATH,
+        type=FILE,
         help="Code recordings: the map of its link (default: the kernel's path with .map).",
     ),
     click.option(
@@ -78,11 +78,11 @@ def code_options(command: Command) -> Command:
 
 
 @click.command()
-@click.argument("recordings", nargs=-1, required=True, type=PATH)
+@click.argument("recordings", nargs=-1, required=True, type=FILE)
 @click.option(
     "--plan",
     "plan_path",
-    type=PATH,
+    type=FILE,
     help="Plan of `tau plan` or `tau coldcode plan`; of code, with NAME.lds next to it (default:"
     " none).",
 )
@@ -90,7 +90,7 @@ def code_options(command: Command) -> Command:
     "--replay",
     "replay_paths",
     multiple=True,
-    type=PATH,
+    type=FILE,
     help="Output of `tau replay --json` to show; may be repeated (default: none).",
 )
 @click.option(
@@ -116,7 +116,7 @@ def code_options(command: Command) -> Command:
     help="PNG file for a picture of the report's top (default: none).",
 )
 @click.option("--title", help="Heading of the report (default: the recorded command or kernel).")
-@click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
+@FORCE
 @click.option(
     "--json",
     "as_json",

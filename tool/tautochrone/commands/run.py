@@ -88,7 +88,7 @@ WITHOUT_STRICT = "run it without --strict: the result says what does not fit the
     type=click.IntRange(min=1, max=100),
     metavar="PERCENT",
     help="Warn of each band of a plan with limits that came to PERCENT of its limit (default:"
-    f" {THRESHOLD_PERCENT}, of bands that also held more than was recorded).",
+    f" {THRESHOLD_PERCENT}, of bands that also exceeded their recorded number).",
 )
 @click.option(
     "--colors",
@@ -128,8 +128,8 @@ WITHOUT_STRICT = "run it without --strict: the result says what does not fit the
     "spill_bytes",
     type=click.IntRange(min=launch.SPILL_MIN_BYTES, max=launch.RESERVED_BYTES),
     metavar="BYTES",
-    help="Largest size of the spill heap, 1048576 or more (default: what the system gives; with"
-    " --lock an eighth of the plan's heap, but at least 1048576).",
+    help="Largest size of the spill heap, 1048576 or more (default: as much as the system gives;"
+    " with --lock an eighth of the plan's heap, but at least 1048576).",
 )
 @click.option(
     "--lock",

@@ -88,16 +88,16 @@ def command(
     tau translate program.tau --from ./program --to program.elf -o target.tau --size 56=48 \\
       --keep 100,1024
 
-    Structures with pointers have other sizes on a target of 32 bits. The size of a call is
+    Structures with pointers have other sizes on a 32-bit target. The size of a call is
     translated if all types of that size in HOST_ELF have one and the same size in TARGET_ELF, and
     its call site asks for no other size. Types are matched by name. Every other size is listed
     with its types and call sites, and has to be stated with --size or --keep. Nothing is written
     until all are known.
 
     Strings and arrays can have the size of a type by chance. Call sites tell them from objects of
-    the type, unless the program has a function of its own around malloc. Then --trust-types takes
-    the types' word, which is wrong for such strings. A recording that is made with the target's
-    sizes has no such error: core/ports/record_wrap.c in a firmware.
+    the type, unless the program calls malloc through a wrapper. Then --trust-types translates by
+    type anyway, which is wrong for such strings. A recording from the firmware itself
+    (core/ports/record_wrap.c) has the target's sizes, and no such error.
 
     Exit status: 0 if the recording was translated; 1 if sizes have to be stated.
     """

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--elf",
     "firmware",
     type=FILE,
-    help="Linked program of yours whose malloc, free, … are called (default: the heap is compiled"
+    help="Your linked program, whose malloc, free, … are called (default: the heap is compiled"
     " from the plan's header and the core).",
 )
 @SKIP_MISUSE

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tautochrone.commands.options import JSON
 from tautochrone.console.numbers import FiniteRange
 from tautochrone.facts import plan_format
 
@@ -14,10 +15,6 @@ BELADY = "belady"
 FACTS = plan_format.SECTIONS["code"]
 POLICIES = tuple(FACTS["policy"]["values"])
 FRAMES_LEAST, FRAMES_MAX = FACTS["frames"]["least"], FACTS["frames"]["most"]
-FILE = click.Path(dir_okay=False, path_type=Path)
-JSON = click.option(
-    "--json", "as_json", is_flag=True, help="Print the result as one JSON document."
-)
 FRAMES = click.IntRange(FRAMES_LEAST, FRAMES_MAX)
 POLICY = click.Choice(POLICIES)
 POLICY_OR_BELADY = click.Choice((*POLICIES, BELADY))

@@ -11,17 +11,16 @@ import click
 
 from tautochrone import unseen
 from tautochrone.commands.coldcode.options import (
-    FILE,
     FRAMES,
     FRAMES_COUNT,
     FRAMES_LEAST,
     FRAMES_MAX,
-    JSON,
     POLICY,
     POLICY_NAME,
     THRESHOLD,
     Memory,
 )
+from tautochrone.commands.options import FILE, FORCE, JSON
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import EXIT_DONE
@@ -69,7 +68,7 @@ PLANNER = "replayed"
 @click.option(
     "--threshold",
     type=FiniteRange(0, 1),
-    help=f"T, the part of all instructions that hot code has (default: {THRESHOLD}).",
+    help=f"T, the share of all instructions that hot code has (default: {THRESHOLD}).",
 )
 @click.option("--frames", type=FRAMES, help=f"Frames of the cache (default: {FRAMES_COUNT}).")
 @click.option(
@@ -98,7 +97,7 @@ PLANNER = "replayed"
     type=click.IntRange(0, FRAMES_MAX - FRAMES_LEAST),
     default=0,
     help="Cold pages that the handlers of all interrupts need together, if these may come at any"
-    " rate; each needs a frame more (default: interrupts leave time for a retry).",
+    " rate; each needs one more frame (default: interrupts leave time for a retry).",
 )
 @click.option(
     "-o",
@@ -114,7 +113,7 @@ PLANNER = "replayed"
     type=FILE,
     help="Plan of `tau plan` whose heap is copied into the new plan (default: none).",
 )
-@click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
+@FORCE
 @JSON
 def command(
     recordings: tuple[Path, ...],

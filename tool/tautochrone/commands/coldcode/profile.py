@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tautochrone.commands.options import FORCE, JSON
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
 from tautochrone.facts import code_format
@@ -20,7 +21,7 @@ from tautochrone.files.paths import OutputPath
     help="The kernel's ELF file with its symbols, for Linux vmlinux.",
 )
 @click.option("-o", "--output", "out", type=OutputPath(), required=True, help="Recording to write.")
-@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
+@FORCE
 @click.option(
     "--marker",
     metavar="FUNCTION",
@@ -39,7 +40,7 @@ from tautochrone.files.paths import OutputPath
     type=FiniteRange(min=0.1),
     help="Time limit in seconds (default: none).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@JSON
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--] QEMU [ARGUMENTS]...")
 def command(
     elf: Path,
@@ -57,9 +58,9 @@ def command(
     tau coldcode profile --kernel vmlinux --marker free_initmem -o boot.taucode -- \\
         qemu-system-riscv64 -machine virt -nographic -no-reboot -kernel Image
 
-    QEMU runs until it ends; the order of functions is recorded, too. The kernel is unmodified. The
-    guest must power off, or QEMU be ended by SIGTERM: the counts are written at the end. QEMU's
-    output goes to stderr.
+    QEMU runs until it ends; the order of functions is recorded, too. The kernel is unmodified.
+    Power the guest off, or end QEMU by SIGTERM: the counts are written at the end. QEMU's output
+    goes to stderr.
     """
     from tautochrone.coldcode.kernel import read_kernel
     from tautochrone.coldcode.profile import How, profile

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from tautochrone import unseen
-from tautochrone.commands.coldcode.options import FILE, FRAMES, JSON, POLICY_OR_BELADY
+from tautochrone.commands.coldcode.options import FRAMES, POLICY_OR_BELADY
+from tautochrone.commands.options import FILE, JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
 
@@ -57,9 +58,9 @@ def command(
     tau coldcode replay boot.taucode --plan plan.toml
     tau coldcode replay other.taucode --plan plan.toml --frames 8 --frames 16 --policy nru --json
 
-    Each plan is replayed with each policy and number of frames. RECORDING need not be
-    one that the plan was made from, but must be of the same kernel. The core's own code cache
-    chooses the pages to load and to evict.
+    Each plan is replayed with each policy and number of frames. RECORDING need not be one that the
+    plan was made from, but must be of the same kernel. The core's own code cache chooses the pages
+    to load and to evict.
     """
     from tautochrone.coldcode.link_map import read_link_map
     from tautochrone.coldcode.linux.build_cache import file_hash

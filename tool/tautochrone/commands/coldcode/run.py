@@ -7,15 +7,15 @@ import click
 
 from tautochrone import unseen
 from tautochrone.commands.coldcode.options import (
-    FILE,
     FRAMES,
     FRAMES_COUNT,
     POLICY,
     POLICY_NAME,
     THRESHOLD,
-    Memory,
     build_options,
+    Memory,
 )
+from tautochrone.commands.options import FILE, FORCE
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import TauError
@@ -43,7 +43,7 @@ STORES = ("flash", "compressed", "ram")
 @click.option(
     "--threshold",
     type=FiniteRange(0, 1),
-    help="Without a plan: T, the part of all instructions that hot code has (default:"
+    help="Without a plan: T, the share of all instructions that hot code has (default:"
     f" {THRESHOLD}).",
 )
 @click.option(
@@ -76,7 +76,7 @@ STORES = ("flash", "compressed", "ram")
     "--append",
     default="",
     metavar="TEXT",
-    help="More of the kernel's command line, for example init=/work.sh (default: none).",
+    help="Words to append to the kernel's command line, for example init=/work.sh (default: none).",
 )
 @click.option(
     "--memory",
@@ -105,7 +105,7 @@ STORES = ("flash", "compressed", "ram")
     type=OutputPath(),
     help="File for a recording of the kernel with all code in RAM, to plan from (default: none).",
 )
-@click.option("--force", is_flag=True, help="Replace an existing recording (default: refuse).")
+@FORCE
 def command(
     configuration: str,
     placement: Path | None,

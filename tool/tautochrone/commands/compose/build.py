@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.compose.options import FILE, FOLDER, JSON, scratch
+from tautochrone.commands.compose.options import scratch
+from tautochrone.commands.options import FILE, FOLDER, FORCE, JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
 
@@ -14,7 +15,7 @@ from tautochrone.errors import EXIT_DONE
 @click.option(
     "-o", "--output", "out", type=FOLDER, help="Folder to keep the files in (default: none)."
 )
-@click.option("--force", is_flag=True, help="Replace existing files (default: refuse).")
+@FORCE
 @JSON
 def command(system: Path, out: Path | None, force: bool, as_json: bool) -> int:
     """Link and fit the applications of SYSTEM, or say which line does not fit.
@@ -23,7 +24,7 @@ def command(system: Path, out: Path | None, force: bool, as_json: bool) -> int:
     tau compose build system.toml
     tau compose build system.toml -o out
 
-    Checked are executables, page lists, reservations, queues, slots, and the memory at each load,
+    It checks executables, page lists, reservations, queues, slots, and the memory at each load,
     with the kernel's own allocator.
     """
     from tautochrone.compose.description import read_description

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.compose.options import FILE, FRAMES, JSON, scratch
+from tautochrone.commands.compose.options import FRAMES, scratch
+from tautochrone.commands.options import FILE, JSON
 from tautochrone.compose.leaks import LEAKS
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, EXIT_LIMIT_EXCEEDED
@@ -72,8 +73,8 @@ def command(
     the example has DMA or fragmented memory.
 
     The neighbors run in idle slots. They divide, miss in the TLB, store across pages, call the
-    kernel, sleep and fail. They start with the first load of the system, and are loaded and
-    unloaded again meanwhile. The check compares the release of each slot, its first and last
+    kernel, sleep and fail. They start with the first load of the system, and are unloaded and
+    loaded again during the run. The check compares the release of each slot, its first and last
     instruction, its kernel calls and TLB misses, start and end of each iteration, and the output.
     If an event moved, it names the first one, and the resource that was shared.
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from tautochrone import unseen
-from tautochrone.commands.compose.options import FILE, JSON, scratch
+from tautochrone.commands.compose.options import scratch
+from tautochrone.commands.options import FILE, FORCE, JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
 
@@ -46,7 +47,7 @@ from tautochrone.errors import EXIT_DONE
     multiple=True,
     help="picolibc, or the path of an archive; may be repeated (default: none).",
 )
-@click.option("--force", is_flag=True, help="Replace an existing file (default: refuse).")
+@FORCE
 @JSON
 def command(
     sources: tuple[Path, ...],
@@ -67,7 +68,7 @@ def command(
 
     The sources include "kernel/base/application.h" and "kernel/base/base.h". TAU_TASK and
     TAU_APPLICATION in them name the tasks. Floats, 64-bit division, memcpy, memmove, memset,
-    memcmp, strlen and strchr are there; other functions of C come with -l picolibc.
+    memcmp, strlen and strchr are available; other C functions come with -l picolibc.
     """
     from tautochrone.machine.images import building
     from tautochrone.compose import code, making

@@ -10,11 +10,6 @@ import click
 
 from tautochrone.console import signals
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
-JSON = click.option(
-    "--json", "as_json", is_flag=True, help="Print the result as one JSON document."
-)
 FRAMES = click.option(
     "--major-frames",
     type=click.IntRange(1, 1_000_000),

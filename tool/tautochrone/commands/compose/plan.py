@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.compose.options import FILE, JSON
+from tautochrone.commands.options import FILE, FORCE, JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
 
@@ -23,7 +23,7 @@ from tautochrone.errors import EXIT_DONE
     type=click.IntRange(1024, 1 << 24),
     help="Largest page to reserve, in bytes (default: the one that takes the least memory).",
 )
-@click.option("--force", is_flag=True, help="Replace an existing file (default: refuse).")
+@FORCE
 @JSON
 def command(
     executable: Path, out: Path | None, page_bytes: int | None, force: bool, as_json: bool

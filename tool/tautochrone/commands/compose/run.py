@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tautochrone.commands.compose.options import FILE, FRAMES, JSON, scratch
+from tautochrone.commands.compose.options import FRAMES, scratch
+from tautochrone.commands.options import FILE, JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED
 

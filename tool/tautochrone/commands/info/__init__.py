@@ -35,16 +35,16 @@ SIZES_SHOWN = 10
 def command(trace: Path, as_json: bool) -> None:
     """Print what TRACE holds: program, duration, live bytes, sizes and misuse.
 
-    Of a code recording it prints the kernel, and how much of its code was executed. Of tasks, a
-    geometry or a plan of TLB sets (`tau tlb`), and of limits (`tau plan --limits`) it prints the
-    whole content. Of another plan it prints the heap, the recordings and the sections.
+    For a code recording, it prints the kernel and how much of its code was executed. For tasks, a
+    geometry or a plan of TLB sets (`tau tlb`), and limits (`tau plan --limits`), it prints the
+    whole content. For any other plan, it prints the heap, the recordings and the sections.
 
     \b
     tau info program.tau
     tau info program.tau --json
     tau info tasks.toml
 
-    Of a trace only the footer is read, so a long one takes no longer than a short one.
+    Only the footer of a trace is read, so a long one takes no longer than a short one.
     """
     try:
         opened = open_trace(trace)

@@ -125,8 +125,8 @@ limits = ["messages", "replies"]
     "--compare",
     "is_compared",
     is_flag=True,
-    help="With --guarantee: also search the plan without it, which takes longer (default: say what"
-    " other allocators need).",
+    help="With --guarantee: also search for the plan without it, which takes longer (default: only"
+    " state the memory that other allocators need).",
 )
 @click.option(
     "--classes-max",
@@ -139,7 +139,7 @@ limits = ["messages", "replies"]
     "--margin",
     type=Margin(),
     default=None,
-    help="Percentage of the measured heap to add to it, as in 10% (default: what follows from the"
+    help="Percentage of the measured heap to add to it, as in 10% (default: derived from the"
     " spread of the recordings; 0% with --fixed-input).",
 )
 @click.option(
@@ -160,7 +160,7 @@ limits = ["messages", "replies"]
     type=click.Choice(WAYS),
     default=AUTO,
     show_default=True,
-    help="Whether the plan has pools: if they save more memory than runs differ, or as you say.",
+    help="Whether the plan has pools; auto: if they save more memory than runs differ by.",
 )
 @click.option(
     "--sizes-as-recorded",
@@ -216,13 +216,13 @@ def command(
 
     The planner `replayed` chooses by replay; on these recordings its plan never needs more than
     plain TLSF. The planners `greedy`, `exact` and `exhaustive` maximize the paper's formula for
-    dedicated bytes. The heap of every plan is measured by replay, and so are larger ones: all sizes
-    that are sampled up to a quarter above it hold, too.
+    dedicated bytes. The heap of every plan is measured by replay. Larger heaps are sampled up to a
+    quarter above it: the recordings fit in each of them, too.
 
     A structure with pointers has another size on another machine. A plan for a target is exact only
     if its recordings have the target's sizes: from the firmware (core/ports/record_wrap.c), from a
-    build for 32-bit Arm Linux (tau record --target armhf), or translated (tau translate). Those of
-    a 64-bit program are planned for its machine; with --layout 32 the plan is an estimate.
+    build for 32-bit Arm Linux (tau record --target armhf), or translated (tau translate). A 64-bit
+    program's recording is planned for its machine; with --layout 32 the plan is an estimate.
 
     A folder stands for all *.tau in it. The margin follows from how much several recordings
     differ. One recording says nothing about other runs, so its margin is larger.

@@ -78,8 +78,8 @@ from tautochrone.record import (
 @click.option(
     "--target",
     type=click.Choice(emulation.NAMES),
-    help="Record a program of another machine, which user-mode QEMU runs: arm64; armhf (32-bit "
-    "Arm Linux, which lays out structures as Cortex-M does); riscv64; i386 and riscv32 only say "
+    help="Record a program of another machine under user-mode QEMU: arm64, armhf (32-bit Arm "
+    "Linux, whose structures have the layout of Cortex-M) or riscv64. i386 and riscv32 print "
     "what to record instead (default: a program of this machine).",
 )
 @click.option(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.tlb.options import JSON
+from tautochrone.commands.options import FORCE, JSON
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import EXIT_DONE, TauError
@@ -61,7 +61,7 @@ NEXT_STEP = "run it again when the machine is quieter, or with another --cpu"
     type=OutputPath(),
     help="Geometry file to write for `tau tlb plan`; - is stdout (default: none).",
 )
-@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
+@FORCE
 @JSON
 def command(
     processor: str,
@@ -82,8 +82,8 @@ def command(
     tau tlb discover --on skylake --policy random
 
     It walks over lists of pages and compares times, in a process of its own that is pinned to a
-    CPU. It needs 64 MiB, no rights, and no counters. A value that it cannot find is reported as
-    unknown, with the cause. docs/spec/discover.md says how each value is found and checked.
+    CPU. It needs 64 MiB, but no privileges and no counters. A value that it cannot find is reported
+    as unknown, with the cause. docs/spec/discover.md says how each value is found and checked.
 
     Exit status 1 means that the geometry could not be verified. Then no file is written.
     """

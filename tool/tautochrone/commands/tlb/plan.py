@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tautochrone.commands.tlb.options import FILE, JSON
+from tautochrone.commands.options import FILE, FOLDER, FORCE, JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
 from tautochrone.facts import geometry_format
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @click.option(
     "--linker-scripts",
     "scripts_folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="Folder to write a linker script NAME.ld for each task and the kernel to; it is made if"
     " it is missing (default: none).",
 )
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 @click.option(
     "--policy",
     type=click.Choice(["lru", "plru", "random"]),
-    help="Of a SHAPE: which entry of a full set is evicted, as for `tau tlb run` (default: lru).",
+    help="For a SHAPE: which entry of a full set is evicted, as for `tau tlb run` (default: lru).",
 )
 @click.option(
     "--latency",
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Cycles of the tile's page table, for bounds of responses.",
 )
-@click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
+@FORCE
 @JSON
 def command(
     tasks: Path,
@@ -96,10 +96,9 @@ def command(
     Each task gets as many sets as its stack, globals, code and heap need, and a window of addresses
     of its own. Sets are given in shares: sets of all arrays that the same pages need. In mode
     no-miss no set has more live entries than its safe ways. In mode isolated a task may evict its
-    own entries; it gets free shares if that helps. The result says for each task its window, its
-    heap, the largest object of it, and its sets. It compares the colors'
-    price and benefit with the same tasks without colors. The plan and --json also have the runs of
-    pages.
+    own entries; it gets free shares if that helps. For each task, the result has its window, its
+    heap and the heap's largest object, and its sets. It compares the colors' price and benefit with
+    the same tasks without colors. The plan and --json also have the runs of pages.
 
     On a shape of the tile, and if TASKS has cost_cycles, the plan also bounds each task's response.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tautochrone.commands.compose.options import scratch
-from tautochrone.commands.tlb.options import FILE, JSON
+from tautochrone.commands.options import FILE, JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, TauError
 
@@ -34,7 +34,7 @@ RUN_CYCLES = click.IntRange(1, 2_000_000_000)
     "--uncolored",
     "is_uncolored",
     is_flag=True,
-    help="Give no task sets of its own, to compare with.",
+    help="Give no task sets of its own, for comparison.",
 )
 @click.option(
     "--policy",
@@ -91,15 +91,15 @@ def command(
 
     The tile is an Ibex processor with a TLB of that shape. Tasks are released by their periods and
     preempt each other, the shortest period first. Before the first release each runs until it
-    waits: its warm-up, job 0. A program defines tau_task_main (kernel/tasks/task.h). Warnings of
-    the compiler are printed, and are not errors.
+    waits: its warm-up, job 0. A program defines tau_task_main (kernel/tasks/task.h). Compiler
+    warnings are printed; they are not errors.
 
-    The result has for each task the misses of the first and of later jobs, its longest response,
-    and the bound of it, or why there is none; and how many jobs were not finished at the end.
+    For each task, the result has the misses of the first and of later jobs, the longest response
+    with its bound, or why it has none, and how many jobs were not finished at the end.
 
-    Exit status 1 means that a task did something wrong and was stopped, 3 that a job, finished or
-    not, took more than its cost_cycles, or longer than its bound or its period, which is its
-    deadline.
+    Exit status 1 means that a task did something wrong and was stopped. Exit status 3: a job,
+    finished or not, took more than its cost_cycles, or longer than its bound or its period, which
+    is its deadline.
     """
     from tautochrone.plan.file import load_any_plan
     from tautochrone.plan.sections import TLB

@@ -2,7 +2,7 @@
 
 import click
 
-from tautochrone.commands.tlb.options import JSON
+from tautochrone.commands.options import JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
 
