@@ -261,7 +261,7 @@ REFUSED: dict[str, tuple[Callable[[Build, Path], object], int, tuple[str, ...]]]
     "it ends in its header": (
         lambda build, folder: changed(build, folder, lambda data: data[:40]),
         126,
-        ("is not a sound ELF file",),
+        ("is not a valid ELF file",),
     ),
     "a script of a static program": (
         lambda build, folder: script(folder / "bad", f"#!{static(build, folder)}\n"),

@@ -192,7 +192,7 @@ def refuse_other_kernel(recording: CodeRecording, kernel: Kernel) -> None:
     said = recording.settings.said("code_sha256")
     if said != kernel.code_sha256:
         raise TauError(
-            f"{recording.path} is a recording of another kernel than {kernel.path}:"
+            f"{recording.path} was recorded on another kernel than {kernel.path}:"
             f" code {said[:16] or 'unknown'}, not {kernel.code_sha256[:16]}",
             f"name the kernel that was recorded, or record {kernel.path}",
         )
@@ -203,7 +203,7 @@ def refuse_other_kernel(recording: CodeRecording, kernel: Kernel) -> None:
     if 2 * count > of:
         seen = f"{count:,} of {of:,} blocks hold other code"
         raise TauError(
-            f"{recording.path}: QEMU ran another kernel than {kernel.path}: {seen}",
+            f"{recording.path}: QEMU did not run {kernel.path}: {seen}",
             "give QEMU the image that was made from that file, and record again",
         )
 

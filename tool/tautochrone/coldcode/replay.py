@@ -178,7 +178,7 @@ def refuse_other_kernel(recording: CodeRecording, code_sha256: str) -> None:
     said = recording.settings.said("code_sha256")
     if said != code_sha256:
         raise TauError(
-            f"{recording.path} is a recording of another kernel than the plan's:"
+            f"{recording.path} was recorded on another kernel than the plan's:"
             f" code {said[:16] or 'unknown'}, not {code_sha256[:16]}",
             f"name its map with --map, record that kernel, or {PLAN_AGAIN}",
         )

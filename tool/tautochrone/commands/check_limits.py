@@ -23,8 +23,8 @@ from tautochrone.trace.folder import traces_in
 
 # Of a firmware, whose recording names no module.
 ADDRESSES = (
-    "+0xADDRESS is where a call returns to: `arm-none-eabi-addr2line -e FIRMWARE.elf` of it less 2"
-    " is the line of the call"
+    "+0xADDRESS is a return address: `arm-none-eabi-addr2line -e FIRMWARE.elf` of ADDRESS - 2"
+    " prints the line of the call"
 )
 
 
@@ -81,7 +81,7 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
             command = again(plan_path, plan, over)
             print(f"next: {command}")
             if " --limits " in command:
-                print("      after raising what its file of limits states of these objects")
+                print("      after raising the limits of these objects in that file")
             else:
                 print("      or state a higher limit in a file: --limits FILE (`tau plan --help`)")
 

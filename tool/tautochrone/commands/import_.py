@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "--abi",
     type=click.Choice(NAMES),
     help="ABI of the program whose sizes are in FILE; only for CSV and heaptrack's files, which do"
-    " not tell it (default: not stated).",
+    " not state it (default: not stated).",
 )
 @FORCE
 @JSON

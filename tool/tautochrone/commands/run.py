@@ -348,7 +348,7 @@ def _say(
         output.warn(
             f"tau: {name} left no counts: it ended without its exit handlers, or could not write "
             "them",
-            "see that it keeps LD_PRELOAD and TAU_PRELOAD, and ends by exit",
+            "make sure that it keeps LD_PRELOAD and TAU_PRELOAD, and ends by exit",
         )
 
 

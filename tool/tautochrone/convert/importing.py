@@ -122,7 +122,7 @@ def import_file(
     form = form_of(path)
     if abi and form not in FORMS_WITHOUT_MACHINE:
         raise TauError(
-            f"{path} tells its machine itself, so --abi {abi} cannot change it",
+            f"{path} names its own machine, so --abi {abi} cannot change it",
             f"tau import {path}, without --abi",
             EXIT_USAGE,
         )

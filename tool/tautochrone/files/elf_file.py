@@ -50,7 +50,7 @@ def opened(path: Path, step: str, exit_code: int = EXIT_FAILED) -> Iterator[ELFF
             raise
         is_told = isinstance(error, (ValueError, OSError, ELFError))
         cause = str(error).split("\n")[0] if is_told else "its tables contradict each other"
-        raise TauError(f"{path} is not a sound ELF file: {cause}", step, exit_code) from error
+        raise TauError(f"{path} is not a valid ELF file: {cause}", step, exit_code) from error
 
 
 def _check_extent(elf: Any, file_bytes: int) -> None:

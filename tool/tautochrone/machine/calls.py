@@ -112,7 +112,7 @@ class Machine:
         self._end = MEMORY_ADDRESS + memory_bytes
         self.handle = native.library().tau_rv32_machine_open(self._native, memory_bytes)
         if not self.handle:
-            raise TauError(f"no machine for {image.name}: memory is short, or the image too large")
+            raise TauError(f"cannot emulate {image.name}: out of memory, or too large an image")
 
     def __enter__(self) -> Machine:
         return self

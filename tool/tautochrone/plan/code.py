@@ -218,7 +218,7 @@ def _problems_of_recording(path: Path, sha256: str, code_sha256: str) -> Iterato
         return
     if said != code_sha256:
         yield (
-            f"{path} is a recording of another kernel than the plan's: code {said[:16]}, not"
+            f"{path} was recorded on another kernel than the plan's: code {said[:16]}, not"
             f" {code_sha256[:16]}; {PLAN_AGAIN}"
         )
 
@@ -247,7 +247,7 @@ def _problems_of_kernel(path: Path, plan: Path, value: CodePlan) -> Iterator[str
     said = _misplaced(kernel, plan)
     if said is None:
         yield (
-            f"{path} is another kernel than the plan's: code {kernel.code_sha256[:16]}, not"
+            f"{path} is not the plan's kernel: code {kernel.code_sha256[:16]}, not"
             f" {value.code_sha256[:16]}; put that one there, or record this one and {PLAN_AGAIN}"
         )
     elif said:

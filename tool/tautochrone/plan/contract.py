@@ -27,6 +27,6 @@ def sentence(plan: Plan) -> str:
         return f"{promise} Larger sizes, and alignments above {unit} bytes, have no band."
     return (
         f"{promise} A size with an alignment above {unit} bytes counts as rounded up to it. Larger"
-        f" sizes have no band, nor have alignments above {most:,} bytes or of which the band's"
-        " largest size is not a multiple."
+        f" sizes have no band. Nor have alignments above {most:,} bytes, or alignments that do not"
+        " divide the band's largest size."
     )

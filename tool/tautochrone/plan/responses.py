@@ -61,7 +61,7 @@ def make(
     shape = shape_of(partition.geometry, latency)
     try:
         if shape is None:
-            cause = f"what a miss costs on {partition.geometry.name} is not known"
+            cause = f"the cost of a miss on {partition.geometry.name} is not known"
             raise TauError(cause, "plan for a shape of the tile")
         timings = timings_of(tasks, costs)
         entry = kernel_entry_cycles(partition, len(timings))

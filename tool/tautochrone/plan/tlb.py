@@ -46,7 +46,7 @@ def from_table(table: Table) -> Partition:
     """As Section. Raises TauError if the geometry is wrong, or a name has nothing to name."""
     geometry = _geometry(table)
     if geometry.digest() != table["geometry_sha256"]:
-        raise TauError("[tlb]: geometry_sha256 is not that of its arrays and structures", NEXT_STEP)
+        raise TauError("[tlb]: geometry_sha256 does not match its arrays and structures", NEXT_STEP)
     if table["word_bytes"] not in (4, 8):
         raise TauError(f"[tlb]: word_bytes is {table['word_bytes']}, not 4 or 8", NEXT_STEP)
     names = [row["name"] for row in table["principals"]]

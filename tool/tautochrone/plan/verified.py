@@ -106,7 +106,7 @@ def problems(value: Verified, plan: Plan) -> list[str]:
         if run.heap_bytes != plan.heap_bytes:
             found.append(f"{run.trace} was verified in {run.heap_bytes:,} bytes, not in the plan's")
         if planned.get(run.trace, run.trace_sha256) != run.trace_sha256:
-            found.append(f"{run.trace} was verified with another content than it was planned with")
+            found.append(f"{run.trace} was verified with other content than it was planned with")
     for target in dict.fromkeys(run.target for run in value.runs if not run.firmware):
         try:
             now = sha256_of(image_of(plan, target).elf)
@@ -118,5 +118,5 @@ def problems(value: Verified, plan: Plan) -> list[str]:
             continue
         of_target = (run for run in value.runs if not run.firmware and run.target == target)
         if any(run.elf_sha256 != now for run in of_target):
-            found.append(f"the machine code for {target} is another one than was verified")
+            found.append(f"the machine code for {target} differs from the verified code")
     return found

@@ -417,8 +417,8 @@ def advice(converted: Converted, exit_status: int) -> list[str]:
     if others >= FEW_ACCESSES and hidden > HIDDEN_PART_MAX * others:
         said.append(
             f"{hidden / others:.0%} of the accesses outside of the stack are to memory that "
-            "is not malloc's: static data, or a heap of the program's own, which this trace does "
-            "not show; look for the program's option that disables its allocator"
+            "is not malloc's: static data, or the program's own heap, which this trace does not "
+            "show; look for an option of the program that disables its allocator"
         )
     if exit_status == SIGILL_STATUS:
         said.append(

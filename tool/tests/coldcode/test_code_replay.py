@@ -181,7 +181,7 @@ def test_another_kernel_needs_its_map(tmp_path: Path) -> None:
 def test_a_recording_of_another_kernel_is_refused(tmp_path: Path) -> None:
     recording = recording_of(tmp_path)
     refuse_other_kernel(recording, "ab" * 32)
-    with pytest.raises(TauError, match="recording of another kernel") as refused:
+    with pytest.raises(TauError, match="recorded on another kernel") as refused:
         refuse_other_kernel(recording, "cd" * 32)
     assert "--map" in str(refused.value.next_step)
 

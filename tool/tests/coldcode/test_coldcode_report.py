@@ -203,7 +203,7 @@ def test_a_kernel_that_was_built_again_is_not_planned(made: Made, tmp_path: Path
     document = document_of(recording, "--plan", made.plan, "-o", tmp_path / "r.html")
     assert document["panels"] == BY_POLICY
     assert "is no longer the kernel that was recorded" in document["remarks"][0]
-    with pytest.raises(TauError, match="recording of another kernel"):
+    with pytest.raises(TauError, match="recorded on another kernel"):
         called(report.command, recording, "--kernel", kernel.path, "-o", tmp_path / "no.html")
 
 

@@ -50,7 +50,7 @@ def test_a_broken_header_of_the_symbol_table_is_named(
     made[at : at + size] = value.to_bytes(8, "little")[:size]
     path = tmp_path / "broken"
     path.write_bytes(made)
-    with pytest.raises(TauError, match=f"{path} (is not a sound ELF file: [^'<]|has no)") as raised:
+    with pytest.raises(TauError, match=f"{path} (is not a valid ELF file: [^'<]|has no)") as raised:
         read(path)
     assert raised.value.next_step
 

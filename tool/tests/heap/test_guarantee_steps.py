@@ -97,7 +97,7 @@ def test_a_stated_limit_is_raised_in_its_file(folder: Path) -> None:
     tau(*PLAN, "--limits", limits, "-o", "runs/p.toml", cwd=folder, expect=0)
     said = tau("check", "runs/p.toml", "runs", cwd=folder, expect=3).stdout
     assert next_of(said)[-5:-1] == ["--limits", "runs/l.toml", "-o", "runs/p.toml"]
-    assert "after raising what its file of limits states" in said
+    assert "after raising the limits of these objects" in said
     limits.write_text(text.replace("11", "13"))
     tau(*next_of(said), cwd=folder, expect=0)
     tau("check", "runs/p.toml", "runs", cwd=folder, expect=0)

@@ -112,7 +112,7 @@ def test_without_costs_or_the_tile_there_are_none(tmp_path: Path) -> None:
     assert "bounds" not in planned(tmp_path, ON_TILE + no_cost)
     for text, geometry, cause in (
         (ON_TILE + no_cost + CONTROL, GEOMETRY, "logger has no cost"),
-        (ON_TILE + LOGGER, "zen4", "what a miss costs on zen4 is not known"),
+        (ON_TILE + LOGGER, "zen4", "the cost of a miss on zen4 is not known"),
         (HEAD + LOGGER, GEOMETRY, "the kernel has no pages in the plan"),
     ):
         (tmp_path / "tasks.toml").write_text(text, encoding="utf-8")

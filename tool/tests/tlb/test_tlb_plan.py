@@ -193,7 +193,7 @@ def test_commands_that_need_a_heap_refuse_the_plan(tmp_path: Path) -> None:
 # Old text of a plan, new text, message.
 DAMAGED = [
     ('mode = "no-miss"', 'mode = "safe"', "tlb.principals[0].mode is 'safe', expected one of"),
-    ("safe_ways = 4", "safe_ways = 3", "geometry_sha256 is not that of its arrays"),
+    ("safe_ways = 4", "safe_ways = 3", "geometry_sha256 does not match its arrays"),
     ("safe_ways = 4", "safe_ways = 5", "[tlb]: array[0].safe_ways: 5 of 4 ways are too many"),
     ("0x1 0x2", "0x1 0x1", "[tlb]: structure[0].rows[1]: the exclusive or of rows before it"),
     ('array = "data", owned = "5"', 'array = "data", owned = "4"', "belongs to control and to sen"),

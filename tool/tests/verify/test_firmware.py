@@ -163,7 +163,7 @@ def test_programs_that_are_not_as_planned_are_refused(planned: Path, tmp_path: P
     (tmp_path / "cut.elf").write_bytes(right[: len(right) // 2])
     assert "cut.elf" in refused(tmp_path / "cut.elf")
     assert "64-bit code" in refused(Path(sys.executable).resolve())
-    assert "not a sound ELF file" in refused(planned / "heap.c")
+    assert "not a valid ELF file" in refused(planned / "heap.c")
     assert "as.elf" in refused(tmp_path / "as.elf")
     renamed = right.replace(Build().symbol(32).encode(), Build(0).symbol(32).encode())
     (tmp_path / "level.elf").write_bytes(renamed)

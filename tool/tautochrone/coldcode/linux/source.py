@@ -111,7 +111,7 @@ def refuse_other_folder(folder: Path) -> None:
         cause = f"{folder} is not a source of Linux: {missing[0]} is missing"
         raise TauError(cause, "name the folder that has Linux's Makefile, or an archive of it")
     if (folder / TARGET).exists():
-        step = "name the source without it: tau puts it in itself"
+        step = "name a source without it: tau adds the pager itself"
         raise TauError(f"{folder} has the code pager in it already", step)
 
 
