@@ -141,7 +141,7 @@ def main() -> None:
 
 
 def _explain(error: BaseException) -> int:
-    """Print on stderr what stopped the command; return its exit code."""
+    """Print the error that stopped the command on stderr; return its exit code."""
     match error:
         case TauError():
             return _fail(error.message, error.next_step, error.exit_code, error.said)

@@ -1,4 +1,4 @@
-"""C structures and functions for ctypes, from what the compiler read in the headers.
+"""C structures and functions for ctypes, from the compiler's reading of the headers.
 
     library = Library(Path("libtautochrone.so"))
     walk = library.struct("tau_walker_walk")(pages=addresses, count=len(addresses), ...)
@@ -114,7 +114,7 @@ class Struct(ctypes.Structure):
         super().__setattr__(name, value)
 
     def copy(self) -> Struct:
-        """The same values in memory of their own."""
+        """The same values in separate memory."""
         return type(self).from_buffer_copy(self)
 
     def plain(self) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def _rows(table: Table) -> Table:
 
 
 def _fact(row: Any) -> Table:
-    """What a key's value may be."""
+    """The values that a key may have."""
     if isinstance(row, str):
         return {"type": row} if row in ("text", "truth") else _fact(_types()[row])
     if isinstance(row, list) and isinstance(row[0], str):

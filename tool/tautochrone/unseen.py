@@ -1,4 +1,4 @@
-"""What plans, checks and reports do not look at. Each says so next to its result.
+"""The limits of plans, checks and reports. Each prints them next to its result.
 
     print(unseen.told(unseen.VERIFICATION))   # not looked at: orders of calls that …; interrupts …
 """

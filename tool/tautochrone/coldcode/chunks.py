@@ -24,7 +24,7 @@ KIND_NAMES = {
 
 
 class DamagedError(Exception):
-    """What breaks a rule of the format, the place, and what to do."""
+    """A broken rule of the format, its place, and the next step."""
 
     def __init__(self, place: str, cause: str, next_step: str = "record it again") -> None:
         super().__init__(f"{place}: {cause}")

@@ -1,4 +1,4 @@
-"""Reads the map that GNU ld writes of a kernel: which piece of code lies where.
+"""Reads the map that GNU ld writes of a kernel: which piece of code is where.
 
 pieces = read_link_map(Path("vmlinux.map"))      # CONFIG_VMLINUX_MAP=y
 swappable = [piece for piece in pieces if piece.is_swappable]
@@ -30,7 +30,7 @@ ALIGNMENT_BYTES_MAX = 64
 
 @dataclass(frozen=True, order=True)
 class Piece:
-    """A section of an object file. `output` is the section of the kernel that it lies in."""
+    """A section of an object file. `output` is the section of the kernel that has it."""
 
     address: int
     size_bytes: int
@@ -40,7 +40,7 @@ class Piece:
 
     @property
     def name(self) -> tuple[str, str]:
-        """What tells it from any other piece, also in another link."""
+        """Its identity, the same in any link."""
         return self.object_file, self.section
 
     @property

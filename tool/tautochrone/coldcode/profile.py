@@ -33,7 +33,7 @@ class NotEndedError(TauError):
 
 @dataclass(frozen=True)
 class How:
-    """What to record. Before the function `marker` is first executed is boot; None: no boot."""
+    """Settings. Boot ends when the function `marker` is first executed; None: no boot."""
 
     marker: str | None = None
     touches_max: int = form.TOUCHES_MAX_DEFAULT

@@ -285,7 +285,7 @@ def _touches_of(chunks: list[Chunk]) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(touches), np.concatenate(times)
 
 
-# ---- What the rows say together
+# ---- Rules over several rows
 
 
 def _check_blocks(recording: CodeRecording) -> None:

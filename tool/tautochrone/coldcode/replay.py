@@ -54,7 +54,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a replay counts. Each load is of one page; `faults` are the kernel's counter."""
+    """Counts of a replay. Each load is of one page; `faults` are the kernel's counter."""
 
     faults: int
     loads: int
@@ -78,7 +78,7 @@ def refuse_frames(cache: Cache) -> None:
 
 
 def replay(touches: PageTouches, cache: Cache) -> Counts:
-    """What the cache does at these touches."""
+    """The cache's counts for these touches."""
     if cache.policy == BELADY:
         loads = _fewest_loads(touches, cache.frames)
         held = min(cache.frames, len(np.unique(touches.pages)))

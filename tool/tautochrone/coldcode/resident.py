@@ -17,7 +17,7 @@ from tautochrone.coldcode.kernel import Kernel
 from tautochrone.errors import TauError
 
 KEEP = "leave that function out of the cold code, and link again"
-LIST = "list what that function can jump to, or keep it off the path"
+LIST = "list the targets of that function's jumps, or keep it off the path"
 
 
 @dataclass(frozen=True)

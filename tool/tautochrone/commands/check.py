@@ -94,7 +94,7 @@ def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
 
 
 def _planned_again(file: Path, kind: str) -> str:
-    """What to do about a plan whose bounds are of another core."""
+    """The next step for a plan whose bounds are of another core."""
     from tautochrone.plan.again import again
     from tautochrone.plan.file import load_any_plan
 

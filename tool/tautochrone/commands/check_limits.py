@@ -29,12 +29,12 @@ ADDRESSES = (
 
 
 def heap_problem(plan_path: Path) -> str:
-    """How the heap of a plan of bands differs from what these take, or ""."""
+    """How the heap of a plan of bands differs from the bands' arena, or ""."""
     return arena_problem(load_any_plan(plan_path))
 
 
 def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
-    """Print what exceeds a limit; 3 if anything does, 1 if events are missing.
+    """Print the exceeded limits; return 3 if there are any, 1 if events are missing.
 
     Raises TauError for another plan.
     """

@@ -128,7 +128,7 @@ def access_recorder() -> Finding:
 
 
 def emulations() -> list[Finding]:
-    """Check what records programs of other machines; nothing is built."""
+    """Check the recorders of other machines' programs; nothing is built."""
     from tautochrone.record import emulation
 
     def look(name: str) -> str:
@@ -173,7 +173,7 @@ def composable(build: bool = False) -> Finding:
 
 
 def cold_code() -> list[Finding]:
-    """Check what builds and boots a Linux kernel with cold code; nothing is built."""
+    """Check the tools that build and boot a kernel with cold code; nothing is built."""
     from tautochrone.coldcode import profile
     from tautochrone.coldcode.linux import build, qemu, source
 

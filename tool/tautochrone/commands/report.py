@@ -181,7 +181,7 @@ def command(
 def _parts(
     recordings: Sequence[Path], plan_path: Path | None, given: Mapping[str, Any]
 ) -> list[Part]:
-    """Return what each kind of recording contributes: a trace first, then the kernel's code."""
+    """Return the parts of each kind of recording: a trace first, then the kernel's code."""
     from tautochrone.coldcode.recording import is_code_recording
 
     parts, of_code = [], []
@@ -221,7 +221,7 @@ def _refuse_useless(traces: int, of_code: int, given: Mapping[str, Any]) -> None
 def _program(
     trace: Path, reader: TraceReader, plan_path: Path | None, given: Mapping[str, Any]
 ) -> Part:
-    """Return what a program's trace contributes, with its replays."""
+    """Return the part of a program's trace, with its replays."""
     from tautochrone.plan.file import load_plan
     from tautochrone.report import program
 

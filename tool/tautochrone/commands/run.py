@@ -187,7 +187,7 @@ def command(
     tau run --colors plan.toml --geometry host.toml -- ./program
     tau run -- ./program
 
-    What does not fit the plan is served from a spill heap, counted, and reported at the end. With a
+    Requests that do not fit the plan are served from a spill heap, counted, and reported. With a
     plan of `tau plan --guarantee`, the report says how near each band came to its limit.
     """
     words = _words(arguments)

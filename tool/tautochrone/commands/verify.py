@@ -224,7 +224,7 @@ def _print(plan_path: Path, plan: Plan, done: list[Done], traces: list[Path]) ->
 def _next_steps(
     plan_path: Path, plan: Plan, done: list[Done], traces: list[Path]
 ) -> Iterator[str]:
-    """What to do about refused requests, and about calls that exceeded their bounds."""
+    """The next step for refused requests, and for calls that exceeded their bounds."""
     from tautochrone.plan import bounds
     from tautochrone.plan.again import again
 

@@ -44,7 +44,7 @@ def slots_of(run: Run, place: int, application: int) -> list[Slot]:
 
 
 def mark_name(mark: Mark) -> tuple[str, int]:
-    """What the mark says: start or end of an iteration of a task, and which."""
+    """The mark's meaning: start or end of an iteration of a task, and which."""
     what = "end of iteration" if mark.value & 1 else "start of iteration"
     return f"task {mark.value >> 24}: {what}", mark.value >> 1 & 0x7FFFFF
 
@@ -114,7 +114,7 @@ def resource(alone: Run, beside: Run, application: int, first_place: int) -> str
     """What the application shared when it first differed, by what slots and marks recorded.
 
     The tile of the first event is looked at first. If nothing there explains it, a task waited for
-    a task of another tile. What none of the counts explains came over the link.
+    a task of another tile. A difference that no count explains came over the link.
     """
     if beside.refusals(application) != alone.refusals(application):
         return "memory"
@@ -127,7 +127,7 @@ def resource(alone: Run, beside: Run, application: int, first_place: int) -> str
 
 
 def resource_of_slots(alone: Run, beside: Run, application: int, place: int) -> str | None:
-    """What delayed the beginning of a slot on a tile.
+    """The cause that delayed the beginning of a slot on a tile.
 
     In the order in which one causes the other. The core wakes at the gate, loads the table, names
     the owner, and enters it. What moved between two of these is the later one's.

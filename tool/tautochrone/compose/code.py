@@ -29,7 +29,7 @@ FLAGS = ("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segme
 
 
 def _run(command: Sequence[str], folder: Path | None = None) -> str | None:
-    """What a compiler said if it failed; None if it did not. Paths in COMMAND start from FOLDER."""
+    """A compiler's message if it failed; None if it did not. Paths in COMMAND start from FOLDER."""
     done = run(command, folder=folder)
     return done.stderr or "it failed without a message" if done.returncode != 0 else None
 
@@ -48,7 +48,7 @@ def base_code(root: Path, folder: Path) -> Path:
 
 
 def base_bytes(base: Path) -> bytes:
-    """The bytes of the base code as they lie in its page."""
+    """The bytes of the base code as they are in its page."""
     from elftools.elf.elffile import ELFFile
 
     with open(base, "rb") as file:

@@ -30,7 +30,7 @@ class Description:
 
     @property
     def folder(self) -> Path:
-        """What its paths start from."""
+        """The folder from which its paths start."""
         return self.path.parent
 
     def fail(self, place: str, text: str, next_step: str | None = None) -> TauError:

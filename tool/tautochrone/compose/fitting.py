@@ -1,4 +1,4 @@
-"""What `tau compose build` tells: each application's entries and memory on each tile."""
+"""The report of `tau compose build`: each application's entries and memory on each tile."""
 
 from dataclasses import asdict
 from pathlib import Path

@@ -65,7 +65,7 @@ class Base:
 
 @dataclass(frozen=True)
 class TileUse:
-    """What a tile's memory holds: free frames after every load, and at the fullest moment."""
+    """State of a tile's memory: free frames after every load, and at the fullest moment."""
 
     frames: int
     free_least: int
@@ -104,7 +104,7 @@ def address_of(text: str) -> int:
 
 
 def refusal_step(wrong: str, is_linked_now: bool) -> str:
-    """What to do about an executable that is refused because of WRONG."""
+    """The next step for an executable that is refused because of WRONG."""
     if wrong == ODD_STACK:
         return RELINK_CORRECTED
     return NAME_TASKS if is_linked_now or wrong == NO_NOTE else RELINK
@@ -330,7 +330,7 @@ def _check_overlap(
 
 
 def _overlap_step(segments: list[Segment], round_bytes: int) -> str:
-    """What to do about pages that overlap: of segments that are linked closer, or of a pool."""
+    """The next step for pages that overlap: of segments that are linked closer, or of a pool."""
     fits = [
         size_bytes
         for size_bytes in (UNIT << 2 * order for order in range(ORDER_MAX + 1))
@@ -358,7 +358,7 @@ def _check_reserved(
 
 
 def memory_bytes(pages: list[Page], pool_frames: int) -> int:
-    """What the loader takes from the tile's memory."""
+    """The loader's part of the tile's memory."""
     own = sum(page.size_bytes for page in pages if page.kind == facts.PAGE_KIND_OWN)
     return own + pool_frames * UNIT
 

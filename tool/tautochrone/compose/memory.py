@@ -69,7 +69,7 @@ class Memory:
         return None
 
     def unload(self, name: str) -> None:
-        """Give back what an application has."""
+        """Return an application's frames."""
         self._give(self._taken.pop(name, []))
 
     def _take(self, order: int) -> int | None:

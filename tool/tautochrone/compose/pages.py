@@ -40,7 +40,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Segment:
-    """What an executable wants in memory.
+    """The memory that an executable asks for.
 
     The stack of each task is a segment of its own, and never rounded; `task` is its number.
     """

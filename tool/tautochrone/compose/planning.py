@@ -1,4 +1,4 @@
-"""What an executable takes with each largest page: entries against bytes [P2-15]."""
+"""Cost of an executable with each largest page: entries against bytes [P2-15]."""
 
 import json
 import os

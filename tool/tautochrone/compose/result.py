@@ -1,4 +1,4 @@
-"""What `tau compose run` tells of a run: iterations, slots, set-up, each in absolute cycles."""
+"""The report of `tau compose run`: iterations, slots, set-up, each in absolute cycles."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Runs a system on the simulated tiles, and reads what each slot and each task recorded."""
+"""Runs a system on the simulated tiles, and reads the records of each slot and task."""
 
 import re
 from dataclasses import asdict, dataclass, field
@@ -75,7 +75,7 @@ class Failure:
 
 @dataclass
 class TileRun:
-    """What one tile did."""
+    """Results of one tile."""
 
     slots: list[Slot] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
@@ -112,16 +112,16 @@ class Run:
         return (said or self.messages.splitlines() or ["without a message"])[-1]
 
     def kernel_lines(self) -> list[str]:
-        """What the kernels said; with several tiles a line begins with the tile's number."""
+        """Messages of the kernels; with several tiles a line begins with the tile's number."""
         return [line for line in self.console.splitlines() if KERNEL_LINE.match(line)]
 
     def refusals(self, application: int) -> list[str]:
-        """What the kernels said when they refused to load an application."""
+        """Messages of the kernels that refused to load an application."""
         said = f"application {application} is refused"
         return [line for line in self.kernel_lines() if said in line]
 
     def output(self, application: int) -> list[str]:
-        """What an application printed."""
+        """Output of an application."""
         name = f"application {application}: "
         return [line for line in self.console.splitlines() if name in line]
 
@@ -178,7 +178,7 @@ def run_made(
 
 
 def _count(slot: Slot, before: Record, after: Record) -> None:
-    """What a slot had, from the counters at its owner's beginning and at the next one's."""
+    """Counts of a slot, from the counters at its owner's beginning and at the next one's."""
     slot.misses_fetch = after.cycles - before.cycles
     slot.misses_data = after.value - before.value
     slot.words_moved = after.sent - before.sent

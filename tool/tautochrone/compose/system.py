@@ -72,7 +72,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Command:
-    """What the loader does: "load" or "unload" an application, at a major frame."""
+    """A command of the loader: "load" or "unload" an application, at a major frame."""
 
     operation: str
     application: str
@@ -236,7 +236,7 @@ def _part(
     digest: bytes,
     offset: int,
 ) -> bytes:
-    """The part of a tile, which lies at OFFSET of the file."""
+    """The part of a tile, which is at OFFSET of the file."""
     applications, pages, commands = [], [], []
     for application in system.applications:
         own = pages_of(system, application, place) if system.runs_on(application, place) else []

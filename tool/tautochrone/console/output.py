@@ -1,4 +1,4 @@
-"""What every command prints: results on stdout, all other output on stderr."""
+"""Output of every command: results on stdout, all other output on stderr."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import wrote and the misuse that it found. First lines are 0 if there is none."""
+    """Results of an import, and the misuse that it found. First lines are 0 if there is none."""
 
     form: str
     events: int
@@ -249,7 +249,7 @@ def _pieces(path: Path, progress: Progress | None) -> Iterator[tuple[bytes, bool
 
 
 def _said_at_the_start(path: Path, code: int) -> dict[str, str]:
-    """Return what the first lines say for the header: heaptrack's command line, CSV without times.
+    """Return the header's facts from the first lines: heaptrack's command line, CSV without times.
 
     A trace's header is written before its events, so the start of the file is read twice.
     """

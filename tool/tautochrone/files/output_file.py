@@ -46,7 +46,7 @@ class OutputExists(TauError):
 
 @dataclass(frozen=True)
 class _Target:
-    """What a path stands for: `file` after following links, or None for a stream.
+    """The target of a path: `file` after following links, or None for a stream.
 
     `descriptor` is set if this process has the stream open.
     """
@@ -178,11 +178,11 @@ def _is_same(file: Path, other: Path) -> bool:
     return file.exists() and other.exists() and os.path.samefile(file, other)
 
 
-# ---- what a path stands for ----
+# ---- the target of a path ----
 
 
 def _target_of(path: Path) -> _Target:
-    """Return what an output is. Raises TauError if its kind cannot be written."""
+    """Return the target of an output. Raises TauError if it cannot be written."""
     descriptor = _descriptor_of(path)
     try:
         mode = os.stat(path).st_mode if descriptor is None else os.fstat(descriptor).st_mode

@@ -25,7 +25,7 @@ def keys_of(facts: Table) -> Table:
 class Reader:
     """Checks tables of the file at `path`. Every method raises TauError for a violation.
 
-    `next_step` is what to do about it, `newer_step` if the file is of a newer version. `lines` has
+    `next_step` is the advice for it, `newer_step` if the file is of a newer version. `lines` has
     the line of each place in the file (toml_lines.py).
     """
 
@@ -197,7 +197,7 @@ def _text_of(value: Any, fact: Table) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML basic string. What a terminal could take for a command is escaped."""
+    """A TOML basic string. Characters that a terminal could take for a command are escaped."""
     clean = text.encode("utf-8", "replace").decode().replace("\\", "\\\\").replace('"', '\\"')
     shown = (each if each.isprintable() else f"\\U{ord(each):08x}" for each in clean)
     return f'"{"".join(shown)}"'

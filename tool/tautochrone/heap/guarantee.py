@@ -1,7 +1,7 @@
 """A plan whose heap cannot fail within its limits, in any order of calls (core/pools.h).
 
-The limits are what the recordings had alive at once in each band of sizes, plus a margin. The arena
-follows from them; no replay is needed. The plan's own sentence says when no call fails.
+The limits are the objects that the recordings had alive at once in each band, plus a margin. The
+arena follows from them; no replay is needed. The plan's own sentence says when no call fails.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Excess(NamedTuple):
 
 @dataclass(frozen=True)
 class Others:
-    """What the same recordings need elsewhere, in bytes.
+    """Needs of the same recordings elsewhere, in bytes.
 
     `static_bytes`: a block for each object of each exact size, at the recorded numbers.
     `any_order_bytes`: what any allocator that moves nothing needs at least to hold every order of
@@ -101,7 +101,7 @@ class Guaranteed:
 
     @property
     def margin_bytes(self) -> int:
-        """What the margin of the limits adds to the arena."""
+        """Bytes that the margin of the limits adds to the arena."""
         return self.plan.heap_bytes - self.measured_heap_bytes
 
 
@@ -173,7 +173,7 @@ def make_guarantee(
 
 
 def arena_problem(plan: Plan) -> str:
-    """How a plan's heap differs from what its bands take; "" if it does not, or has no bands."""
+    """How a plan's heap differs from its bands' arena; "" if it does not, or has no bands."""
     if plan.system != "pools":
         return ""
     build = bands.Build(plan.alignment_unit // 2, plan.check_level)

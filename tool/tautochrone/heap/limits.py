@@ -1,4 +1,4 @@
-"""Limits of the user's own for a plan of bands, and what a recording exceeds.
+"""A user's own limits for a plan of bands, and how recordings exceed them.
 
 A limit says how many objects of one size, or of one call site, are alive at most. It wins over
 the recordings: its objects leave them, and every band with one of its sizes has so many blocks

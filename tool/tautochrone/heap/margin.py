@@ -29,7 +29,7 @@ GIVEN, SPREAD, ALONE, FIXED = "given", "spread", "default", "fixed input"
 class Margin:
     """A margin as a fraction, and where it is from: a value of heap.margin_source.
 
-    `advised` is what follows from the recordings. `refused` is the share of fresh runs to expect
+    `advised` follows from the recordings. `refused` is the share of fresh runs to expect
     that the plan refuses, at most; None if nothing is known.
     """
 
@@ -40,7 +40,7 @@ class Margin:
     refused: float | None
 
     def text(self) -> str:
-        """Say what the margin is for."""
+        """Say why the margin is as large as it is."""
         # The share of the advised margin was measured on the programs that the rule is from.
         refused = "unknown"
         if self.refused is not None:

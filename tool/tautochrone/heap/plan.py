@@ -86,7 +86,7 @@ class Made:
 class Wanted:
     """How to plan. `layout` is the target's (default: the layout of the recordings' ABI).
 
-    `margin` None is what the recordings advise. With `is_input_fixed` the replayed planner judges
+    `margin` None: as the recordings advise. With `is_input_fixed` the replayed planner judges
     by these recordings alone. `pools` is one of pools.WAYS, for the replayed planner.
     `is_as_recorded` takes sizes of another ABI as they are, without pools.
     """
@@ -167,7 +167,7 @@ def make_plan(
 
 
 class _Searched(NamedTuple):
-    """What a planner found, and its `optimal_within`.
+    """A planner's result, and its `optimal_within`.
 
     `alone` has the classes found for each of several recordings by itself, `careful` the classes
     found for other inputs, too, if the input is fixed.

@@ -31,7 +31,7 @@ class Choice(NamedTuple):
 
     @property
     def saving(self) -> float:
-        """What pools save, as a part of the heap without them; negative if they need more."""
+        """The saving of pools, as a part of the heap without them; negative if they need more."""
         return 1 - self.pooled_bytes / self.plain_bytes if self.plain_bytes else 0.0
 
 
@@ -64,7 +64,7 @@ def choose(way: str, pooled_bytes: int, plain_bytes: int, spread: float) -> Choi
 
 
 class Cost(NamedTuple):
-    """What a heap costs on a target: bounds in instructions, code in bytes."""
+    """Costs of a heap on a target: bounds in instructions, code in bytes."""
 
     target: str
     malloc: int

@@ -1,4 +1,4 @@
-"""What heaps need that hold the recorded order of calls and promise nothing for another one."""
+"""Bytes of heaps that hold the recorded order of calls and promise nothing for other orders."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from tautochrone.targets.build import cache_folder
 def kept_bound(elf: Path, question: str, find: Callable[[], int | None]) -> int | None:
     """The answer of `find` to a question about `elf`: the kept one, else `find` is called.
 
-    Nothing is kept for an ELF outside the cache, whose name says nothing about its bytes. What an
-    analysis with other code has answered does not count.
+    Nothing is kept for an ELF outside the cache, whose name says nothing about its bytes. Answers
+    of an analysis with other code do not count.
     """
     if elf.parent != cache_folder():
         return find()

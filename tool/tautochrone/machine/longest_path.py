@@ -50,8 +50,8 @@ NEVER = -(10**12)
 # Functions that resize only objects with a requested alignment.
 OVER_ALIGNED_FUNCTIONS = ("tau_tlsf_aligned_alloc",)
 SHARED_FUNCTIONS = ("tau_tlsf_malloc", "tau_tlsf_free")
-# What calls within the limits of a plan never enter: they are served, and its arena has no memory
-# for a heap behind the pools. A refused call takes longer.
+# Functions that calls within the limits of a plan never enter: they are served, and its arena has
+# no memory for a heap behind the pools. A refused call takes longer.
 UNUSED_FUNCTIONS = {
     "pools": (
         "pools_exceed",
@@ -405,7 +405,7 @@ def bound_accesses(
 ) -> int:
     """The most loads and stores of a call of `function` over all paths, without payload.
 
-    As bound_instructions. The path with the most accesses need not be the longest one.
+    As bound_instructions. The path with the most accesses is not always the longest one.
     """
     return _bound(elf, function, charges, True, rounds)
 

@@ -9,7 +9,7 @@ from tautochrone import native
 from tautochrone.machine.longest_path import NEVER, bound_instructions
 
 VERBS = ("malloc", "free")
-# What no bound includes: misuse, refusals and spills, a handler's calls, and waiting.
+# Not included in any bound: misuse, refusals and spills, a handler's calls, and waiting.
 LEFT_OUT = {
     *("tlsf_refuse", "tlsf_misused", "tlsf_unmerged", "budget_refuse", "budget_misused"),
     *("tau_report_stop", "refuse_foreign", "empty_large", "tau_heap_spill", "pools_exceed"),
@@ -18,7 +18,7 @@ LEFT_OUT = {
     *("tau_lock_wait", "tau_lock_wake"),
 }
 SHARED = {"tau_calls_allocate_shared", "free_shared"}
-# A task's heap has a bound of its own: docs/spec/run_colors.md.
+# A task's heap has a separate bound: docs/spec/run_colors.md.
 COLORED = {"tau_colors_allocate", "tau_colors_free"}
 # With a plan of bands, calls beyond its limits too, and frees of their objects.
 BEYOND_LIMITS = {

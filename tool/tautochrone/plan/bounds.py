@@ -191,7 +191,7 @@ def header(value: Bounds) -> list[str]:
 
 
 def _conditions(value: Bounds) -> list[str]:
-    """What bounds of pools for bands depend on."""
+    """The condition under which bounds of pools for bands hold."""
     systems = {row.system for row in value.operations}
     return [WITHIN_LIMITS] if systems & {POOLS, RUN_POOLS} else []
 

@@ -40,7 +40,7 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
 
 
 def _changed(path: Path, plan: Plan) -> list[str]:
-    """Recordings next to the plan whose content is not what the plan was made from."""
+    """Recordings next to the plan whose content has changed since planning."""
     found = []
     for trace in plan.traces:
         now = path.parent / trace.name
@@ -61,7 +61,7 @@ def _problems_of_code(path: Path, value: CodePlan) -> list[str]:
 
 
 def _kind_of(plan: Plan) -> str:
-    """What a plan is of, where that is not a heap alone."""
+    """The kinds of a plan's parts, unless it has a heap alone."""
     parts = ["a heap"] if plan.has_heap else []
     parts += [noun for name, noun in WITHOUT_HEAP.items() if name in plan.sections]
     return "plan" if parts == ["a heap"] else f"plan of {' and of '.join(parts)}"

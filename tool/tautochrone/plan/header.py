@@ -51,7 +51,7 @@ USE = (
 
 
 def _unseen_lines(plan: Plan) -> list[str]:
-    """A comment with what the plan does not look at."""
+    """A comment that lists what the plan does not look at."""
     texts = unseen.GUARANTEE if plan.system == "pools" else unseen.HEAP_PLAN
     rows = [f"//   - {text}" for text in texts]
     return ["// The plan did not look at:", *rows, "// Use:"]
@@ -67,7 +67,7 @@ def include(name: str) -> list[str]:
 
 
 def _heap_lines(plan: Plan) -> list[str]:
-    """Return what the section [heap] defines."""
+    """Return the macros of the section [heap]."""
     remark = sizes.remark(plan)
     words = {"32": "TAU_WORD_BITS == 32", "host": "TAU_WORD_BITS == 64"}[plan.layout]
     other = {

@@ -1,6 +1,6 @@
 """[pages]: the frames and tables of a heap on pages, from recordings of accesses.
 
-Replays of system rtvm find each number. `heap_pages` starts at what plain TLSF needs and grows
+Replays of system rtvm find each number. `heap_pages` starts at plain TLSF's need and grows
 until every recording completes. `frames` is the largest number of pages mapped at once. It is
 tried: with exactly this many frames no call and no fault fails. A recording that completes with
 some frames behaves the same with more, because frames only answer whether one is left. So each

@@ -1,4 +1,4 @@
-"""Remarks on what a plan was made from: incomplete recordings, another ABI, another program."""
+"""Remarks on a plan's recordings: incomplete recordings, another ABI, another program."""
 
 from __future__ import annotations
 

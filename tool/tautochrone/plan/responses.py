@@ -39,7 +39,7 @@ class Responses(NamedTuple):
 
     @property
     def entry(self) -> EntryCycles:
-        """What an entry into the kernel takes."""
+        """Cycles of an entry into the kernel."""
         return EntryCycles(self.release_cycles, self.call_cycles, self.reading_cycles)
 
 

@@ -63,9 +63,9 @@ def record_of(place: str, table: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Basis:
-    """What sections are made from.
+    """Inputs of sections.
 
-    `heap_bytes` is what plain TLSF needs for the recordings, margin included. `build` is how the
+    `heap_bytes` is plain TLSF's need for the recordings, margin included. `build` is how the
     core is built. `sections` are those made before, by name. `note` gets the reason and the next
     step for a section, or part of one, that is missing.
     """

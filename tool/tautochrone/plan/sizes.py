@@ -51,7 +51,7 @@ def _said(reader: TraceReader) -> str:
 
 
 def sizes_of(readers: Sequence[TraceReader], layout: str, is_as_recorded: bool) -> str:
-    """What a plan says of its sizes: the weakest that holds for one of its recordings."""
+    """A plan's claim about its sizes: the weakest that holds for one of its recordings."""
     found = {_sizes_of(reader, layout) for reader in readers}
     weakest = next(each for each in (ESTIMATE, STATED, TRANSLATED, EXACT) if each in found)
     return AS_RECORDED if weakest == ESTIMATE and is_as_recorded else weakest

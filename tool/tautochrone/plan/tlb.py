@@ -1,7 +1,7 @@
 """[tlb]: the TLB sets, windows and pages of tasks, which `tau tlb plan` finds.
 
 The section holds the whole geometry, so that a plan can be checked, and its header written, without
-the geometry's file. The header is what core/tlb_color.h takes.
+the geometry's file. The header has the structures of core/tlb_color.h.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ TARGETS = {
         Target("riscv64", "64-bit RISC-V", "riscv64-linux-gnu", "qemu-riscv64"),
     )
 }
-# Machines of which no program is recorded: why, and what to record instead.
+# Machines whose programs are not recorded: why, and the alternative.
 NOT_SERVED = {
     "i386": (
         "32-bit x86 aligns members of 8 bytes to 4, so no 32-bit target has its sizes, "
@@ -133,7 +133,7 @@ class Emulation:
 
 
 def find(name: str) -> Emulation:
-    """Find what records programs of a machine. Raises TauError with the missing parts."""
+    """Find the recorder for programs of a machine. Raises TauError with the missing parts."""
     if name in NOT_SERVED:
         raise TauError(*NOT_SERVED[name], EXIT_CANNOT_RECORD)
     target = TARGETS[name]
@@ -165,7 +165,7 @@ def find(name: str) -> Emulation:
 
 @dataclass(frozen=True)
 class Emulated:
-    """A program of another machine, what runs it, and the recorder for it."""
+    """A program of another machine, its emulator, and the recorder for it."""
 
     emulation: Emulation
     program: Path

@@ -27,7 +27,7 @@ class Options:
 
 @dataclass(frozen=True)
 class ProcessRecord:
-    """What one process left: its trace, or with --raw its recording."""
+    """The file of one process: its trace, or with --raw its recording."""
 
     path: Path
     header: Any  # The recording's header, with `program` and `pid`.

@@ -80,7 +80,7 @@ def record(
 
 
 def note_emulation(found: emulation.Emulation) -> None:
-    """Say before the program starts what runs it."""
+    """Name the emulator before the program starts."""
     output.note(
         f"tau: {found.version} runs the program, with the C library of {found.sysroot}; programs "
         "that it starts by exec are not recorded"
@@ -207,7 +207,7 @@ def _warn(trace: Trace) -> None:
 
 
 def _misuse(merged: Struct | None) -> str:
-    """What a program freed wrongly, in words; empty if nothing."""
+    """A program's wrong frees, in words; empty if none."""
     said = []
     if merged is not None and merged.unknown_count:
         count = output.count(merged.unknown_count, "object")
@@ -218,7 +218,7 @@ def _misuse(merged: Struct | None) -> str:
 
 
 def stop_step(code: int) -> str:
-    """What to do about a recording that stopped early, by the header's reason."""
+    """The next step for a recording that stopped early, by the header's reason."""
     if code == STOP_DETACHED:
         return "wait until it ends, or end it first"
     if code == STOP_CONFINED:

@@ -169,8 +169,8 @@ def start_of(item: tuple[Path, RawHeader]) -> int:
 
 
 def raws_in(folder: Path, suffix: str) -> list[Path]:
-    """The raw recordings in a folder, by name. What a program puts there instead is left out: a
-    pipe or a device would never end.
+    """The raw recordings in a folder, by name. Anything else that a program puts there is left out:
+    a pipe or a device would never end.
     """
     return sorted(path for path in folder.glob(f"*{suffix}") if path.is_file())
 

@@ -106,7 +106,7 @@ class _Place:
         return self.text()
 
     def optional(self, read: str) -> Any:
-        """Return what the method `read` returns; None if the document has no value."""
+        """Return the result of the method `read`; None if the document has no value."""
         return None if self.value is None else getattr(self, read)()
 
 

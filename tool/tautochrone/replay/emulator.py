@@ -117,7 +117,7 @@ class Counts(dict[str, Calls]):
     refusals: int = 0
     first_refusal: int | None = None
     stack_bytes: int = 0
-    init_bytes: int = 0  # What a firmware gave its heap; 0: not seen.
+    init_bytes: int = 0  # The bytes that a firmware gave its heap; 0: not seen.
     is_truncated: bool = False
     placement_hash: int = 0
 

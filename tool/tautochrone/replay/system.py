@@ -117,7 +117,7 @@ class System(ABC):
         """Raise TauError (usage) for options that this system cannot fulfill."""
 
     def prepare(self) -> None:
-        """Build what a run needs, if it is missing."""
+        """Build missing files that a run needs."""
 
     @abstractmethod
     def run(self, trace: OpenTrace, options: Options) -> Entry:

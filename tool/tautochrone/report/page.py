@@ -20,7 +20,7 @@ silence(MISSING_RENDERERS)  # The figures of a recording without events are empt
 
 @dataclass(frozen=True)
 class Part:
-    """What a recording contributes to a report; `document` is for --json.
+    """A recording's part of a report; `document` is for --json.
 
     `inputs` are the files that were read without being named on the command line.
     """

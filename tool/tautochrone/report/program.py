@@ -1,4 +1,4 @@
-"""What a program's trace contributes to a report: its figures, its facts and its verdict."""
+"""A program's part of a report: its figures, its facts and its verdict."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class Replays:
 
 
 def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Part:
-    """Return what a trace and its replays contribute to a report."""
+    """Return the part of a report for a trace and its replays."""
     plan = load_plan(plan_path) if plan_path else None
     layout = plan.layout if plan else "32"
     granule = ALIGNMENT_BYTES[layout]
@@ -171,7 +171,7 @@ def _date(unix_ns: int) -> str:
 
 
 def _provenance(reader: TraceReader, plan: Plan | None) -> dict[str, str]:
-    """Return what the report was made from: the trace's hash, and how the plan was made."""
+    """Return the sources of the report: the trace's hash, and how the plan was made."""
     made = {"trace": reader.path.name, "SHA-256 of the trace": reader.sha256()}
     if plan is not None:
         made["planner"] = f"{plan.planner}{_distance(plan)}"

@@ -86,7 +86,7 @@ def _guaranteed(counted: Sequence[Entry], heap: int, included: str, above: str) 
 
 
 def _others(counted: Sequence[Entry], is_plain: bool) -> list[tuple[Entry, str]]:
-    """Return what a plan is compared with: plain TLSF, and an allocator of today."""
+    """Return the peers of a plan: plain TLSF, and an allocator of today."""
     plain = [(entry, PLAIN) for entry in counted if entry.role == OURS][:1] if is_plain else []
     # The allocators of this machine stand for today's.
     peers = [entry for entry in counted if entry.role == PEER]

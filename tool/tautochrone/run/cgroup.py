@@ -21,7 +21,7 @@ def memory_limit_bytes(own: Path = OWN, mounted: Path = MOUNTED) -> int | None:
 
 
 def _said(mounted: Path, controllers: str, path: str) -> Iterator[str]:
-    """What each group from PATH up to the root says; one that a container does not see is none."""
+    """Limits of the groups from PATH up to the root, without those that a container hides."""
     if "memory" in controllers.split(","):
         root, name = mounted / "memory", FIRST
     elif not controllers:

@@ -24,7 +24,7 @@ LOCKED_PART = 8
 
 @dataclass(frozen=True)
 class How:
-    """What the user asked for; `spill_bytes` None: as much as it needs.
+    """The user's settings; `spill_bytes` None: as much as it needs.
 
     Bands that came to `threshold_percent` of their limits are named at the end; without one, those
     that came to 80 % and held more than was recorded.

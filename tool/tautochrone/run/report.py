@@ -1,4 +1,4 @@
-"""Reads what the allocator wrote at the program's end, and advises on the next plan."""
+"""Reads the allocator's report at the program's end, and advises on the next plan."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def say(
     threshold: int | None,
     refused_step: str | None = None,
 ) -> None:
-    """Print what the heap did, and what follows for the next plan, on stderr.
+    """Print the heap's counts on stderr, and advice for the next plan.
 
     REFUSED_STEP is the next step for refused requests. Bands that came to THRESHOLD percent of
     their limits are named.
@@ -279,7 +279,7 @@ def _near(report: Report, plan: Plan, threshold: int | None) -> list[Class]:
 
 
 def limits_document(report: Report | None, plan: Plan, threshold: int | None) -> dict[str, Any]:
-    """What the JSON says of a guarantee; None where the program left no counts of its bands."""
+    """The guarantee's part of the JSON; None where the program left no counts of its bands."""
     classes = report.classes if report is not None else []
     recorded = plan.recorded_counts or ()
     exceeded = sum(item.exceeded or 0 for item in classes)
@@ -352,7 +352,7 @@ def _say_refusals(report: Report, name: str, step: str | None) -> None:
 
 
 def _say_tasks(report: Report, name: str, refused_step: str | None) -> None:
-    """Print what each task's threads used, and what follows for the next plan."""
+    """Print the memory that each task's threads used, and advice for the next plan."""
     pages = output.count(report.pages_checked, "page")
     output.note(f"tau: {name}: {pages} in the tasks' windows, each checked: in its task's sets")
     for task in report.tasks:

@@ -20,7 +20,7 @@ LOST = "lost"
 UNSEEN = "unseen"
 NO_EXIT = "no exit"
 NO_END = "no end"
-# What a header's `ended` says; any other text is a reason why the program did not exit.
+# Meanings of a header's `ended`; any other text is a reason why the program did not exit.
 ENDED_BY_EXIT = "exit"
 ENDED_BY_FLUSH = "still running after its last rows were flushed"
 ENDED_WITHOUT_MARK = "no end mark"
@@ -35,7 +35,7 @@ LOST_TEXT = {
 }
 REASON_CHARACTERS_MAX = 200
 RECORDER_TARGET = "target"
-# What to do about allocations that a recording does not hold.
+# Next steps for allocations that a recording lacks.
 SEE_ALL_ON_TARGET = (
     "wrap every function of the firmware's heap (core/ports/record_wrap.c) and record again"
 )
@@ -102,7 +102,7 @@ class Ending:
 def ending_of(header: Mapping[str, Any], totals: Struct) -> Ending:
     """Return how a trace with this header and these totals ended [TRACE-37, TRACE-47].
 
-    The header is the recorder's and may hold anything. What does not follow SPEC is ignored.
+    The header is the recorder's and may hold anything. Fields that do not follow SPEC are ignored.
     """
     remarks = [_recovered(totals), _copied(header), _stopped(header, totals), _beginning(header)]
     remarks += _lost(header)

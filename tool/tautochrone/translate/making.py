@@ -40,7 +40,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Stated:
-    """What the user states of calls that types do not tell.
+    """The user's statements for calls whose types are unknown.
 
     Target sizes by size, sizes that stay, and whether all without a type stay. `trust_types`:
     objects have a type of their size, also where other sizes are asked for too.
@@ -198,7 +198,7 @@ def _check_stated(stated: Stated, found: set[int]) -> None:
 
 
 def _doubts(sizes: list[Size]) -> list[str]:
-    """Return a note on what rests on --trust-types."""
+    """Return a note on the sizes that rest on --trust-types."""
     doubted = [one for one in sizes if one.how == BY_TYPES and one.call.source != SINGLE]
     if not doubted:
         return []
@@ -227,7 +227,7 @@ def _own_modules(header: Mapping[str, Any], host_path: Path) -> Callable[[Site],
 
 
 def _decide_all(host: Program, target: Program, calls: Calls, stated: Stated) -> list[Size]:
-    """Return what becomes of each call, by size."""
+    """Return the decision for each call, by size."""
     found = [
         _by_types(host, target, call, asked, stated.trust_types)
         for call, asked in sorted(calls.asked.items(), key=lambda item: item[0])

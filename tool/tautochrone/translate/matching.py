@@ -30,7 +30,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Match:
-    """What the types say of one size."""
+    """The types' answer for one size."""
 
     size_bytes: int
     candidates: tuple[Candidate, ...]
@@ -59,7 +59,7 @@ class Match:
 
 
 def match(host: Program, target: Program, size_bytes: int, is_hinted: bool) -> Match:
-    """Return what the types of both builds say of a size of the host.
+    """Return the answer of both builds' types for a size of the host.
 
     `is_hinted`: of a size without a type, also its possible parts.
     """
@@ -107,7 +107,7 @@ def _sizes_in(definitions: set[Definition], unit: str) -> set[int]:
 
 
 def _hints(host: Program, target: Program, size_bytes: int) -> list[Candidate]:
-    """What an object of a size without a type may be: an array of structures, or a flexible one.
+    """The kinds of objects of a size without a type: an array of structures, or a flexible one.
 
     Only the largest structures are named. A hint decides nothing.
     """

@@ -1,4 +1,4 @@
-"""Reads what a translation needs of an ELF program: its ABI, build id, types and functions."""
+"""Reads a program's ELF file for a translation: its ABI, build id, types and functions."""
 
 from __future__ import annotations
 

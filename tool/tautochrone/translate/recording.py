@@ -22,7 +22,7 @@ SOURCES = ("single", "several", "library")
 
 
 class Call(NamedTuple):
-    """What one decision holds for: a size, and where it is asked for."""
+    """The calls of one decision: a size, and its call sites."""
 
     size_bytes: int
     source: int
@@ -45,7 +45,7 @@ class Calls:
 
 
 def calls_of(reader: TraceReader, is_own: Callable[[Site], bool]) -> Calls:
-    """Return what a recording asks for. A size of 0 is left out, as it stays.
+    """Return the requests of a recording. A size of 0 is left out, as it stays.
 
     `is_own` is true for sites in the program.
     """

@@ -93,7 +93,7 @@ class TypeIndex:
 
 @dataclass(slots=True)
 class _Node:
-    """What matters of one entry (DIE). References are the keys of _Reader.nodes."""
+    """The facts of one entry (DIE). References are the keys of _Reader.nodes."""
 
     tag: str
     name: str
@@ -367,7 +367,7 @@ def _files_of(dwarf: Any, unit: Any, top: Any) -> list[str]:
 
 
 def _place_of(die: Any, files: list[str]) -> str:
-    """Where a type is defined, as FILE:LINE or FILE:LINE:COLUMN; empty if that is not told."""
+    """Where a type is defined, as FILE:LINE or FILE:LINE:COLUMN; empty if unknown."""
     line = _number(die, "DW_AT_decl_line")
     if line is None:
         return ""
@@ -377,7 +377,7 @@ def _place_of(die: Any, files: list[str]) -> str:
 
 
 def _count_of(die: Any) -> int | None:
-    """The elements of one dimension; None if they are not told, or computed at run time."""
+    """The elements of one dimension; None if unknown, or computed at run time."""
     count = _number(die, "DW_AT_count")
     if count is not None:
         return count

@@ -2,7 +2,7 @@
 
 The program is not started. Its memory is as a loader leaves it: initialized variables, the rest
 zero. Its malloc makes the heap at the first call, as the tutorial's heap.c does; that call is not
-counted. All its code may run but what reaches a device.
+counted. All its code may run, except code that reaches a device.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SEGMENTS_BYTES_MAX = 256 << 20
 # Other names of the operations, the first that a program has.
 NAMES = {"aligned_alloc": ("memalign", "aligned_alloc")}
 PAYLOAD = ("memmove", "memcpy", "memset", "__aeabi_memcpy", "__aeabi_memmove", "__aeabi_memset")
-# What makes a heap, and which argument is its size.
+# The functions that make a heap, and which argument is its size.
 INIT = {
     "tlsf": ("tau_tlsf_init", 1),
     "budget": ("tau_budget_init", 2),
@@ -77,7 +77,7 @@ class Firmware:
         return done_of(self.plan, trace, self.target, *name, counts, self.bounds)
 
     def _refuse_missing(self, trace: OpenTrace) -> None:
-        """Refuse a recording that calls what the program does not have."""
+        """Refuse a recording that calls functions that the program lacks."""
         counted = zip(OPS, trace.totals.events_of_op, strict=False)
         called = {op for op, count in counted if count} & set(FUNCTIONS)
         missing = sorted(called - self.program.functions.keys())

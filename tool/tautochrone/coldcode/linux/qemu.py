@@ -44,10 +44,10 @@ CONSOLE, CHIP = "console", "flash"
 
 @dataclass(frozen=True)
 class Boot:
-    """How a kernel is booted. `pages` is what flash holds; None: an empty flash.
+    """How a kernel is booted. `pages` is the content of flash; None: an empty flash.
 
     `options` are words of the kernel's command line. The seed is for all randomness, and for
-    the places of interrupts. `name` is what messages call the kernel.
+    the places of interrupts. `name` is the kernel's name in messages.
     """
 
     root: Root
@@ -67,7 +67,7 @@ class Boot:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a kernel has printed: values by name, results, and what the pager said."""
+    """Output of a kernel: values by name, results, and the pager's messages."""
 
     console: str
     values: dict[str, str]
@@ -131,7 +131,7 @@ def boot_recorded(
 
 
 def seen(console: str, name: str = "the kernel") -> Seen:
-    """What the console of the kernel NAME shows. Raises TauError if its first program did not get
+    """Output on the console of the kernel NAME. Raises TauError if its first program did not get
     to its end, with what the kernel says of it."""
     lines = console.replace("\r", "").splitlines()
     if "tau: end" not in lines:

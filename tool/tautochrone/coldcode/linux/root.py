@@ -1,4 +1,4 @@
-"""What a kernel's programs come from: an archive that it unpacks, or a file system in memory.
+"""The source of a kernel's programs: an archive that it unpacks, or a file system in memory.
 
 root = open_root(Path("root.img"), folder)     # a folder, a cpio archive, or an ext4 image
 

@@ -23,7 +23,7 @@ LEFT_OUT = ("drivers/gpu/drm/amd/*.[ch]", "Documentation/*/*", "tools/testing/se
 BUILT = (".git", ".config", "include/config", "include/generated", "arch/*/include/generated")
 BUILT += ("*.o", "*.a", "*.ko", "*.cmd")
 IS_SOURCE = ("Makefile", "arch/riscv/kernel/vmlinux.lds.S")
-# What the kernel compiles of the core.
+# Files of the core that the kernel compiles.
 CORE = ("code_cache.[ch]", "ports/sv39_code.[ch]", "page.h", "status.h", "config.h")
 CORE_PRIVATE = ("private/bits.h", "private/check.h", "private/inline.h", "private/code/*.h")
 # In the name of a folder make, or the kernel's scripts, would read it as something else.

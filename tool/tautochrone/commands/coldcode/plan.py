@@ -138,11 +138,11 @@ def command(
     tau coldcode plan boot.taucode --kernel vmlinux --map vmlinux.map --ram 300K -o plan.toml
     tau coldcode plan boot.taucode --kernel vmlinux --map vmlinux.map --threshold 0.999 --frames 16
 
-    RECORDINGS are of one kernel. Hot code and what must stay are resident. The rest lies on pages,
-    and a page is loaded into one of a few frames when its code is executed. RAM is the resident
-    code and the frames, without memory freed after boot. The result says how many faults the
-    recordings have, and how many no placement and no policy can avoid. A kernel of `tau coldcode
-    build` is linked as planned, and planned again until every function is on its page.
+    RECORDINGS are of one kernel. Hot code, and code that must stay, are resident. The rest is on
+    pages, and a page is loaded into one of a few frames when its code is executed. RAM is the
+    resident code and the frames, without memory freed after boot. The result says how many faults
+    the recordings have, and how many no placement and no policy can avoid. A kernel of `tau
+    coldcode build` is linked as planned, and planned again until every function is on its page.
 
     Exit status 3 means that no plan keeps to --ram or --faults.
     """

@@ -233,7 +233,7 @@ def _duration(last_time: int, clock: str) -> str:
 
 
 def _print_accesses(result: dict[str, Any]) -> None:
-    """Print what only a recording of accesses holds."""
+    """Print the facts that only a recording of accesses has."""
     said = result["accesses"]
     if isinstance(said, dict) and all(isinstance(count, int) for count in said.values()):
         heap = said.get("heap_loads", 0) + said.get("heap_stores", 0)

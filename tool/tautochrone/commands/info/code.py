@@ -32,7 +32,7 @@ def result_of(recording: CodeRecording) -> dict[str, Any]:
 
 
 def _phase(recording: CodeRecording, phase: str) -> dict[str, int]:
-    """Return what the kernel executed in a phase."""
+    """Return the kernel's executed code in a phase."""
     executed = recording.instructions(phase)
     return {
         "instructions": int(executed.sum()),

@@ -203,7 +203,7 @@ def _evidence(made: Guaranteed) -> list[str]:
 
 
 def _costs(plan: Plan) -> list[pools.Cost]:
-    """What calls within the limits cost, and the code; nothing for a plan of this machine."""
+    """Costs of calls within the limits, and of code; nothing for a plan of this machine."""
     return pools.costs("pools", build_of(plan)) if plan.layout == "32" else []
 
 

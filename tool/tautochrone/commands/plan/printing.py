@@ -27,7 +27,7 @@ OPTIMAL_WITHIN = (
 
 
 def note_search(made: Made) -> None:
-    """Print on stderr what the search cost, and which planners' pools would be a risk."""
+    """Print the cost of the search on stderr, and which planners' pools would be a risk."""
     output.note(f"search: {made.replays:,} replays, {made.search_seconds:.1f} s")
     bets = [start for start in made.found.starts if start.is_bet]
     for start in bets:
@@ -80,7 +80,7 @@ def notes(made: Made) -> tuple[str, ...]:
 
 
 def next_step(plan: Plan, traces: Sequence[Path] = (), plan_path: Path | None = None) -> str:
-    """What to do with a plan; without paths, for the comment in its file."""
+    """The next steps for a plan; without paths, for the comment in its file."""
     named = [shlex.quote(str(trace)) for trace in traces] or ["RECORDING"]
     path = shlex.quote(str(plan_path)) if plan_path else "THIS_FILE"
     if plan.sizes == sizes.ESTIMATE:
@@ -148,7 +148,7 @@ def plan_document(
 
 
 def _rows(made: Made) -> list[dict[str, Any]]:
-    """The heap without pools and the one with them: bytes without a margin, and what calls cost."""
+    """The heap without pools and the one with them: bytes without a margin, and costs of calls."""
     choice, rows = made.pools, []
     systems = [("tlsf", choice.plain_bytes)]
     if choice.pooled_bytes != choice.plain_bytes:

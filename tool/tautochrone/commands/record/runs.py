@@ -32,7 +32,7 @@ STOPPED_BY = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What a run left: its JSON, its traces with the largest first, and how the program ended."""
+    """Results of a run: its JSON, its traces with the largest first, and how the program ended."""
 
     document: dict[str, Any]
     paths: list[Path]
@@ -52,7 +52,7 @@ class FinishedRun:
 def check(
     folder: Path | None, runs: int, others: Sequence[tuple[str, object]], force: bool
 ) -> Path:
-    """The folder of the runs. Raises UsageError or TauError for what cannot be recorded N times.
+    """The folder of the runs. Raises UsageError or TauError if N runs cannot be recorded.
 
     `others` are the names of options that need one run, and whether they are given.
     """

@@ -53,13 +53,13 @@ class Band(NamedTuple):
 
 
 class Build(NamedTuple):
-    """The build of the target's core, and what its tables take: docs/spec/pools.md."""
+    """The build of the target's core, and the bytes of its tables: docs/spec/pools.md."""
 
     word_bytes: int = 4
     check_level: int = 1
 
     def arena_bytes(self, bands: Sequence[Band], alignment_bytes: int) -> int:
-        """What tau_pools_init needs; 0 if no memory or no table of sizes holds these bands."""
+        """Bytes for tau_pools_init; 0 if no memory or no table of sizes holds these bands."""
         level = f"_check{self.check_level}" if self.check_level else ""
         core = native.library(f"libtau_core{8 * self.word_bytes}{level}.so")
         if any(band.count > COUNT_MAX or band.size_bytes > SIZE_BYTES_MAX for band in bands):
@@ -68,7 +68,7 @@ class Build(NamedTuple):
         return int(core.tau_pools_size(rows, len(rows), alignment_bytes, 0))
 
     def least_bytes(self, bands_bytes: int, largest_bytes: int) -> int:
-        """What an arena takes at least if blocks, classes and bits take `bands_bytes`.
+        """The least bytes of an arena if blocks, classes and bits take `bands_bytes`.
 
         To these it adds the shortest table of sizes up to `largest_bytes`, and fields, a counter
         and the shortest table of owners. It finds the latter from the arena of one block: it
@@ -274,7 +274,7 @@ class _Search:
             cost = least[: high + 1] + self.costs(high, rows)
             step, is_inside = self.step[rows, high], self.is_inside[rows, high]
             if self.level is not None and high == count - 1:
-                cost += step + 1  # the table's length; what lies behind the last band has no step
+                cost += step + 1  # the table's length; sizes above the last band have no step
             elif self.level is not None:
                 cost[is_inside & (border[: high + 1] == step)] = UNREACHED  # two borders in a step
             start[high + 1] = low = int(np.argmin(cost))

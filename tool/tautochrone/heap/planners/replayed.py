@@ -38,12 +38,12 @@ PREFIX_CHECKS = (2, 4, 8, 12)  # sixteenths of the events
 PREFIX_SHARE_MIN = 0.2
 # If the recordings' heaps differ by this factor, so is a prefix that needs less than the smallest.
 RECORDINGS_DIFFER = 1.25
-# What a plan must save, as a fraction of its dedicated bytes, because sizes may not come back in
-# other inputs. With few sizes they are predetermined, as in the paper [P1-1]. Then neither this
+# The least saving of a plan, as a fraction of its dedicated bytes, because sizes may not come back
+# in other inputs. With few sizes they are predetermined, as in the paper [P1-1]. Then neither this
 # rule nor the prefixes apply. The same holds if the caller says that the input is fixed.
 RETURN_MIN = 1 / 16
 FEW_SIZES = 16
-# What a change of one class must save, as a fraction of the heap; less is noise of placement.
+# The least saving of a change of one class, as a fraction of the heap; less is noise.
 GAIN_MIN = 1 / 4096
 RESOLUTION = 1 / 4096  # of the heap, while searching
 SWEEPS_MAX = 2  # over the sizes, from each start
@@ -66,7 +66,7 @@ WHOLE_REPLAYS_MIN = 240
 
 @dataclass(frozen=True)
 class Start:
-    """One start of the search; `heap_bytes` is what its best classes need in the end.
+    """One start of the search; `heap_bytes` is the heap of its best classes in the end.
 
     `refused` says why its own classes were not admitted; it is empty if they were. `is_bet`: they
     were refused because of other inputs.
