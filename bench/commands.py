@@ -17,7 +17,7 @@ SECONDS_MAX = 600
 
 
 def first_line(*command: str) -> str:
-    """What a command says first; empty if it cannot run."""
+    """The first line of a command's output; empty if it cannot run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=ROOT)
     except OSError:

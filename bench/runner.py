@@ -87,7 +87,7 @@ class Bench:
 
 
 def tables_of(name: str) -> dict[str, Any]:
-    """What tables.toml says of a bench."""
+    """A bench's part of tables.toml."""
     return dict(tomllib.loads(TABLES.read_text(encoding="utf-8")).get(name, {}))
 
 
@@ -143,5 +143,5 @@ def reached(
 
 
 def conditions() -> dict[str, Any]:
-    """What else runs on the machine."""
+    """Other load on the machine."""
     return {"cores": os.cpu_count(), "load": os.getloadavg()[0]}

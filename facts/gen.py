@@ -38,7 +38,7 @@ def constants(facts: Facts) -> list[Constant]:
 
 
 def unit_facts() -> Facts:
-    """What the units' descriptions tell software: their numbers, and the words of their registers.
+    """The units' descriptions for software: their numbers, and the words of their registers.
 
     tool/tautochrone/tile/units.py compares the descriptions with the units.
     """

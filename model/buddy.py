@@ -1,7 +1,7 @@
 """Golden model of the buddy allocator: sets of blocks, and per order the groups newest first.
 
-Written from docs/spec/buddy.md. A block is (order, first frame). Every operation answers what the C
-function answers: a status name, and where one is taken its first frame. Cost: proportional to the
+Written from docs/spec/buddy.md. A block is (order, first frame). Every operation returns the C
+function's result: a status name, and where one is taken its first frame. Cost: proportional to the
 blocks.
 """
 

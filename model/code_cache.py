@@ -1,8 +1,8 @@
 """Golden model of the code cache: lists of frames, and the search for endless loads [P3-3, G-9].
 
-Written from docs/spec/code_cache.md. Every operation answers what the C function answers: a
-status name, and the steps of a fault. `longest_stall` plays all schedules of threads, interrupts
-and replacement against instructions that need several pages at once.
+Written from docs/spec/code_cache.md. Every operation returns the C function's result: a status
+name, and the steps of a fault. `longest_stall` plays all schedules of threads, interrupts and
+replacement against instructions that need several pages at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def frames_least(threads: int, interrupt_pages: int) -> int:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a fault is answered with; `evicted` is the page that a replacement unmaps."""
+    """The answer to a fault; `evicted` is the page that a replacement unmaps."""
 
     action: str
     frame: int
@@ -60,7 +60,7 @@ class CodeCache:
         self.random = self.seed or 1
 
     def status(self) -> str:
-        """What tau_code_cache_init answers."""
+        """The result of tau_code_cache_init."""
         is_valid = 1 <= self.pages_count <= PAGES_MAX and 1 <= self.frames_count <= FRAMES_MAX
         if not is_valid or self.frames_least < 1 or self.policy not in POLICIES:
             return "BAD_ARGUMENT"

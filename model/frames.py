@@ -1,6 +1,6 @@
 """Golden model of the frame pools: two lists in a row, their heads first.
 
-Written from the contract alone. Every operation answers what the C function answers: a status name,
+Written from the contract alone. Every operation returns the C function's result: a status name,
 or a frame's number. A frame's content is the name of the space that wrote it last, or None: zeroes.
 Cost: proportional to the frames.
 """

@@ -1,4 +1,4 @@
-"""What passes through the MMU socket of hw/ in one cycle, for the models of units.
+"""Signals of the MMU socket of hw/ in one cycle, for the models of units.
 
 A model of a unit has `step(Inputs) -> Outputs`: one clock cycle, from outputs that follow from
 state and inputs to the state of the next cycle.
@@ -62,5 +62,5 @@ class Outputs:
 
 
 def answer(rights: int, frame: int, access: int) -> Result:
-    """What a lookup with `access` gets from a translation."""
+    """The answer of a translation to a lookup with `access`."""
     return Result(DENIED, None) if access & ~rights else Result(0, frame)

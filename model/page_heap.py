@@ -3,7 +3,7 @@
 Both place blocks alike: `PagedTlsf` is TLSF with blocks that never start a page. `PageHeap` is
 ours, `BreakHeap` the conventional one. After each call the pages that must be mapped follow from
 all blocks; mapped pages that need not be are released. Addresses are counted from
-where the space's page 0 would be. Every operation answers what the C function answers: an address
+where the space's page 0 would be. Every operation returns the C function's result: an address
 or None for a pointer, a status name for a status. Cost: proportional to blocks and pages.
 """
 
@@ -85,7 +85,7 @@ class PagedTlsf(Tlsf):
         return self.block_size(request_bytes, gap_bytes // self.word)
 
     def cut(self, pool: Pool, index: int, size_bytes: int) -> None:
-        """Keeps SIZE_BYTES of the block at INDEX, so that what stays free does not start a page."""
+        """Keeps SIZE_BYTES of the block at INDEX, so that the free rest does not start a page."""
         block = pool.blocks[index]
         if (self.address(block) + size_bytes) % PAGE_BYTES == 0:
             size_bytes += self.unit
@@ -210,7 +210,7 @@ class PageHeap(PagedHeap):
         for edge in sorted(self.blocks.edges()):
             self.regions[edge] = {edge: self._take()}
 
-    # What there is.
+    # The state of the heap.
 
     @property
     def committed(self) -> set[int]:

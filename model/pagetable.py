@@ -1,6 +1,6 @@
 """Golden model of the plain page table: a dictionary of the mapped pages.
 
-Written from the contract alone. Every operation answers what the C function answers: a status name.
+Written from the contract alone. Every operation returns the C function's result: a status name.
 Cost: proportional to the range, as in the original.
 """
 

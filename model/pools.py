@@ -2,8 +2,8 @@
 
 Written from docs/spec/pools.md alone. A pool is a list of block numbers given back (newest last)
 and a high-water mark; a size's band and an address's pool are found by trying each. Addresses are
-offsets from the memory that the heap was given. Without an overflow heap: what exceeds a limit is
-refused.
+offsets from the memory that the heap was given. Without an overflow heap: requests above a limit
+are refused.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Protocol:
-    """The protocol, and what a mutant does wrong."""
+    """The protocol, and the fault of a mutant."""
 
     parks: bool = True  # Else frames are free at once.
     parks_tables: bool = True  # Else table pages are free at once.
@@ -41,7 +41,7 @@ class Protocol:
 
 
 class Hart(NamedTuple):
-    """What a hart may hold, and where it is in its flush and in its operation."""
+    """Entries that a hart may hold, and where it is in its flush and in its operation."""
 
     tables: frozenset[tuple[int, int]] = frozenset()  # (slot, table)
     leaves: frozenset[tuple[int, int]] = frozenset()  # (slot, page)
@@ -134,7 +134,7 @@ def acknowledge(protocol: Protocol, world: World, number: int) -> World:
 
 
 def walks(world: World, number: int) -> Iterator[tuple[str, World]]:
-    """What the hart's walker may read at any time, for an access or ahead of one."""
+    """Entries that the hart's walker may read at any time, for an access or ahead of one."""
     hart = world.harts[number]
     for slot, table in enumerate(world.roots):
         if table is not None and (slot, table) not in hart.tables:

@@ -21,7 +21,7 @@ RIGHTS = (READ, READ | WRITE, EXECUTE, READ | EXECUTE, READ | WRITE | EXECUTE)
 
 @dataclass
 class Pools:
-    """What can be taken: pages and table pages, from one pool (`tables_free` None) or from two."""
+    """Free frames: pages and table pages, from one pool (`tables_free` None) or from two."""
 
     pages_free: int
     tables_free: int | None
@@ -71,7 +71,7 @@ class Region:
         return {page // SMALL_PAGES for page in self.content}
 
     def tables(self) -> int:
-        """Table pages of its own."""
+        """Separate table pages."""
         return 1 if self.is_small else 1 + len(self.parts())
 
 

@@ -25,7 +25,7 @@ RIGHTS_SHIFT = 27
 
 @dataclass(frozen=True)
 class Shape:
-    """What the unit is built as; `sets2` and `ways2` matter with two levels."""
+    """Shape of the unit; `sets2` and `ways2` matter with two levels."""
 
     page_bits: int = 18
     frame_bits: int = 18
@@ -106,7 +106,7 @@ class Level:
         return first
 
     def ways_of(self, page: int) -> list[Entry | None]:
-        """What the set of `page` holds now."""
+        """Entries of the set of `page`."""
         return list(self.entries[self.set_of(page)])
 
     def fill(self, entry: Entry, ways: list[Entry | None]) -> Entry | None:

@@ -4,8 +4,8 @@ Written from SPEC alone, never from the C code: where both agree, two readings o
 agree. Blocks are a list in address order and free blocks a list per class, searched from the front.
 Addresses are offsets from the memory that the heap was given.
 
-Every operation answers what the C function answers: an offset or None for a pointer, a status name
-for a status. Cost: proportional to the number of blocks; this is a yardstick, not an allocator.
+Every operation returns the C function's result: an offset or None for a pointer, a status name for
+a status. Cost: proportional to the number of blocks; this is a yardstick, not an allocator.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Written from the contract alone: which pages belong to which region, which frame is behind which
 page, what each call answers. It knows no sp, no cache and no tree, so that tables and trees are
-compared with their purpose. Every operation answers what the C function answers: a status name.
-Cost: proportional to the space.
+compared with their purpose. Every operation returns the C function's result: a status name. Cost:
+proportional to the space.
 """
 
 from __future__ import annotations

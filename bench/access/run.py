@@ -1,4 +1,4 @@
-"""What recording accesses costs: CPU time compared with Valgrind's own tools, events and bytes.
+"""Cost of recording accesses: CPU time compared with Valgrind's own tools, events and bytes.
 
 Run `python -m bench access [--quick]`; it writes out/bench/access.json. Each program runs
 plain, under Valgrind without a tool (none), under our tool and under DHAT, which keeps sums of the

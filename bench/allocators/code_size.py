@@ -1,5 +1,5 @@
-"""Code size of allocators, ours and peers, on both instruction sets [P1-25]: what the linker keeps
-for the functions asked for.
+"""Code size of allocators, ours and peers, on both instruction sets [P1-25]: the linked code of the
+requested functions.
 
 Ours is compiled -Os; crates with opt-level s; C libraries are measured as their packages ship them.
 Constants count, so do the helpers that the code pulls in (the compiler's and memcpy). Columns:

@@ -127,7 +127,7 @@ def test_inputs_are_the_same_every_time() -> None:
 
 
 def test_a_missing_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that is not installed is left out, and the message says what to install."""
+    """A program that is not installed is left out, and the message names the package to install."""
     monkeypatch.setattr(programs, "TRACES", tmp_path)
     with pytest.raises(TauError, match="jq is not installed") as caught:
         programs.record("jq", "a", programs.Run(("no-such-program",)))

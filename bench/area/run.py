@@ -1,4 +1,4 @@
-"""What each MMU costs in silicon: LUTs, flip-flops, block RAMs and clock on an ECP5, in one run.
+"""Cost of each MMU in silicon: LUTs, flip-flops, block RAMs and clock on an ECP5, in one run.
 
 Run `python -m bench area [name…]`; it prints a table and writes out/bench/area.json, a list
 of {unit, lut, ff, bram, fmax_mhz, memory_bits, ram_cells}. Fails if a memory is missing, and

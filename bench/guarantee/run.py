@@ -1,4 +1,4 @@
-"""What a heap costs that cannot fail within its limits: `tau plan --guarantee` on real programs.
+"""Cost of a heap that cannot fail within its limits: `tau plan --guarantee` on real programs.
 
 Run `python -m bench guarantee`; it writes out/bench/guarantee.json. The programs and their inputs a
 and b come from bench/allocators, replayed as a 32-bit target would lay them out. Each row has

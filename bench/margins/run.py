@@ -64,7 +64,7 @@ def tried(
     classes: Classes,
     measured_bytes: int,
 ) -> dict[str, Any]:
-    """What a plan from some recordings does with all others."""
+    """How a plan from some recordings holds all others."""
     own = [recordings[index] for index in planned_from]
     fresh = [recordings[index] for index in range(RUNS) if index not in planned_from]
     refused = {}

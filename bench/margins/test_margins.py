@@ -1,4 +1,4 @@
-"""The margins of `tau plan` rest on what the study measured."""
+"""The margins of `tau plan` rest on the study's measurements."""
 
 import json
 from pathlib import Path

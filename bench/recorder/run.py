@@ -1,4 +1,4 @@
-"""What recording costs: nanoseconds and bytes an event, and percent of a program's CPU time.
+"""Cost of recording: nanoseconds and bytes per event, and percent of a program's CPU time.
 
 Run `python -m bench recorder [--quick]`; it writes out/bench/recorder.json. Runs with and
 without the recorder alternate. Each figure is a difference or a ratio of their CPU times (user and

@@ -1,4 +1,4 @@
-"""What the region tree costs in each form, for 2^10 to 2^36 pages: bytes, instructions, accesses.
+"""Cost of the region tree in each form, for 2^10 to 2^36 pages: bytes, instructions, accesses.
 
 Run `python -m bench region_tree`; it prints the table and writes out/bench/region_tree.json.
 

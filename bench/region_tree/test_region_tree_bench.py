@@ -23,7 +23,7 @@ def cost(rows: list[dict[str, Any]], form: str, isa: str, verb: str) -> int:
 
 
 def test_bytes(rows: list[dict[str, Any]]) -> None:
-    """[P0-19]: the paper's 143,756 bytes, and what the flat forms take."""
+    """[P0-19]: the paper's 143,756 bytes, and the bytes of the flat forms."""
     found = {row["form"]: row["bytes"] for row in rows}
     assert found["layered"] == 143_756
     assert found["flat"] == 135_300

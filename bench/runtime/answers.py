@@ -59,7 +59,7 @@ def programs() -> list[Program]:
 
 
 def answer(prefix: tuple[str, ...], one: Program) -> Answer:
-    """What the program answers when it is started by `prefix`."""
+    """The program's answer when it is started by `prefix`."""
     with tempfile.TemporaryDirectory(prefix="answers-") as name:
         folder = Path(name)
         for file, text in one.files.items():

@@ -1,4 +1,4 @@
-"""What an attacker costs a victim on one core: in other TLB sets, and in the victim's own.
+"""Cost of an attacker for a victim on one core: in other TLB sets, and in the victim's own.
 
 `tau run --colors` runs attack.c on a plan of three tasks. The victim's pass over 16 pages is timed
 after 192 pages of `other`, which has many sets and so overflows none, after as many of `attacker`,

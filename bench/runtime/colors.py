@@ -1,4 +1,4 @@
-"""One core walks over 7 pages of each of 16 threads: what allocators' layouts cost in the TLB.
+"""One core walks over 7 pages of each of 16 threads: the cost of allocators' layouts in the TLB.
 
 Run `python -m bench runtime.colors [--quick] [--geometry FILE]`, or run.py, which ends with it; it
 writes out/bench/runtime-colors.json. The geometry comes from FILE, or `tau tlb discover` finds it

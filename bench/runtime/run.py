@@ -1,4 +1,4 @@
-"""What the preloaded heap costs real programs: CPU time and peak memory, next to other allocators.
+"""Cost of the preloaded heap for real programs: CPU time and peak memory, next to other allocators.
 
 Run `python -m bench runtime [--quick]`; it writes out/bench/runtime.json, and ends with
 cases.py, answers.py and colors.py. Runs with each allocator alternate. The machine

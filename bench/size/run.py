@@ -1,4 +1,4 @@
-"""Code bytes of the core: of each function, and of what a firmware links, for each target.
+"""Code bytes of the core: of each function, and of a firmware's linked part, for each target.
 
 Prints the table, and complains of sizes that differ from golden.json.
 TAU_UPDATE_GOLDEN=1 makes today's the checked-in one. Linked means: with --gc-sections, only what

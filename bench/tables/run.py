@@ -90,7 +90,7 @@ def sizes() -> list[dict[str, Any]]:
 
 
 def mapping_bytes(regions: list[Region]) -> dict[str, Any]:
-    """What a mapping takes in hierarchical tables."""
+    """Bytes of a mapping in hierarchical tables."""
     mapped_pages = 0
     with table_cost.Tables("hierarchical", "rv32", PAGES_LOG2, 1 << 16, 1 << 13) as tables:
         for start, pages, mapped in regions:

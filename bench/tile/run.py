@@ -1,4 +1,4 @@
-"""What the tile takes, in cycles: giving a region back at each size, and the synthetic workload.
+"""Cycles on the tile: returning a region of each size, and the synthetic workload.
 
 Writes out/bench/tile.json: {"unmap": [{system, pages, cycles, placements, all_mapped}],
 "synthetic": [{system, actions, peak_mapped_pages, operations: {…: {count, max_cycles,

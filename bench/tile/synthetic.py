@@ -54,7 +54,7 @@ PLAIN = Choice()
 
 
 class Event(NamedTuple):
-    """What a trace holds of an action; `bytes` is a malloc's size or a touch's offset."""
+    """An action's part of a trace; `bytes` is a malloc's size or a touch's offset."""
 
     op: int
     slot: int

@@ -25,7 +25,7 @@ Debug::NoLocking "true";
 def unpacked(folder: Path, packages: tuple[str, ...]) -> Path:
     """Return a root folder with the files of packages and of all that they depend on.
 
-    What an earlier call unpacked is kept. Raises CalledProcessError if apt fails.
+    Files that an earlier call unpacked are kept. Raises CalledProcessError if apt fails.
     """
     folder = folder.resolve()
     root, done = folder / "root", folder / "packages.txt"

@@ -169,7 +169,7 @@ static void add_for_guarded_load(struct block *block, const IRLoadG *load) {
     add_access(block, load->addr, (UWord)sizeofIRType(type), False, load->guard);
 }
 
-// What goes in front of one statement.
+// The code in front of one statement.
 static void add_before(struct block *block, const IRStmt *statement) {
     switch (statement->tag) {
     case Ist_WrTmp: {

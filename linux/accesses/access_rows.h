@@ -24,7 +24,7 @@ void rows_open(const HChar *folder, Bool is_full, ULong events_max, const HChar 
                ULong parent_clock);
 // The file's name, without the folder.
 const HChar *rows_name(void);
-// In a forked child: drops what the parent has not written yet, and its file.
+// In a forked child: drops rows that the parent has not written yet, and its file.
 void rows_forget(void);
 // Writes the rows that wait, with the counts so far.
 void rows_flush(void);

@@ -1,4 +1,4 @@
-// What depends on the machine that a preloaded library is built for. No other file in linux/ asks
+// Facts of the machine that a preloaded library is built for. No other file in linux/ asks
 // the compiler for it, except the recorder of accesses, which Valgrind runs on x86-64 only.
 #ifndef TAU_LINUX_INTERPOSE_MACHINE_H
 #define TAU_LINUX_INTERPOSE_MACHINE_H

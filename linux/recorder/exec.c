@@ -56,7 +56,7 @@ static void note(const char *path) {
     tau_process_note_exec(0, path, tau_process_now());
 }
 
-// Notes what the descriptor FILE is open at.
+// Notes the path at which the descriptor FILE is open.
 static void note_file(int file) {
     char link[32];
     char path[1024];

@@ -102,7 +102,7 @@ static int file_open(int flags) {
     return (int)low;
 }
 
-// After each use of what file_open or file_get returned.
+// After each use of a result of file_open or file_get.
 static void file_release(int file) {
     if (file >= 0 && file != atomic_load(&process.file)) {
         syscall(SYS_close, file);

@@ -62,10 +62,10 @@ extern struct tau_heap_site tau_heap_sites[TAU_HEAP_SITES_COUNT_MAX + 1];
 // once. Returns NULL, or the cause.
 const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, bool populate);
 
-// What the planned heap refused: from the spill heap, or NULL with errno ENOMEM. SITE is where the
-// program called.
+// Serves a request that the planned heap refused: an object of the spill heap, or NULL with errno
+// ENOMEM. SITE is where the program called.
 void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site);
-// The same of what a heap of a task refused.
+// The same for a request that a task's heap refused.
 void *tau_heap_spill_over(size_t alignment, size_t size_bytes, uintptr_t site);
 
 // Counts a refusal; returns NULL with errno ENOMEM.

@@ -12,8 +12,8 @@
 
 #define TAU_LOCK_ID_MASK 0x3fffffffu  // FUTEX_TID_MASK
 
-// What the first instructions of a call look at. If both are 0 and there is one thread, it may go
-// to the heaps. Each is loaded as wide as it is stored: a wider load would wait for the store.
+// State that the first instructions of a call read. If both are 0 and there is one thread, it may
+// go to the heaps. Each is loaded as wide as it is stored: a wider load would wait for the store.
 struct tau_lock_gate {
     volatile uint8_t inside;  // the only thread is in a call
     uint32_t closed;          // TAU_LOCK_BUSY, TAU_LOCK_SHARED; a word, which every machine changes
@@ -33,7 +33,7 @@ extern __thread uint32_t tau_lock_my_id;
 // Threads that ever called the allocator while there was more than one; the first one counts.
 extern _Atomic uint32_t tau_lock_threads;
 
-// What the inlined halves below leave: the first time, and threads that meet.
+// Slow paths: a thread's first call, and contention.
 void tau_lock_wait(void);
 void tau_lock_wake(void);
 

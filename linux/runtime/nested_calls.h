@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Whether a call may go to the heaps although the gate is closed. Makes the heaps, and frees what
-// waits, when it is time.
+// Whether a call may go to the heaps although the gate is closed. Makes the heaps, and frees
+// waiting objects, when it is time.
 bool tau_nested_calls_admit(void);
 
 // NULL with errno ENOMEM once the boot arena is used up.

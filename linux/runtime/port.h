@@ -1,4 +1,4 @@
-// What the core calls in this library: the lock, the notes about each object, misuse.
+// Functions of this library that the core calls: the lock, the notes about each object, misuse.
 #ifndef TAU_LINUX_RUNTIME_PORT_H
 #define TAU_LINUX_RUNTIME_PORT_H
 

@@ -191,7 +191,7 @@ void tau_report_stop(const void *pointer, int reason) {
     const int bytes = snprintf(text, sizeof text, "tau run: %s[%d]: %s: %s\n",
                                program_invocation_short_name, (int)getpid(), call, words);
     (void)!write(STDERR_FILENO, text, bytes > 0 ? (size_t)bytes : 0);
-    // What the report looks at may be overwritten, too.
+    // The report's sources may be overwritten, too.
     (void)signal(SIGSEGV, abort_at_fault);
     (void)signal(SIGBUS, abort_at_fault);
     write_report("misuse", words);

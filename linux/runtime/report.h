@@ -1,4 +1,4 @@
-// What the library tells `tau run` at the program's end. docs/spec/runtime.md has the lines.
+// The library's report to `tau run` at the program's end. docs/spec/runtime.md has the lines.
 #ifndef TAU_LINUX_RUNTIME_REPORT_H
 #define TAU_LINUX_RUNTIME_REPORT_H
 

@@ -12,7 +12,7 @@
 // the system allows it, with free addresses after them. POPULATE: every page is there at once.
 // MAP_FAILED if and only if no such place exists.
 void *tau_spill_place(size_t front_bytes, size_t bytes, size_t alignment, bool populate);
-// What the heap begins with, at most MAX_BYTES.
+// The heap's first bytes, at most MAX_BYTES.
 size_t tau_spill_first_bytes(size_t max_bytes);
 // Adds memory after the heap, so that an object fits if the heap may become as large. Fails if and
 // only if the heap has its full size, the system gives no memory, something else lies after the

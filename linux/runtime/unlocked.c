@@ -1,6 +1,6 @@
-// A second copy of the core's heaps, without locks, for a lone thread: the hooks of the lock
-// would cost it a fifth of a call. Both copies work on the same heaps. What the library needs of
-// the heaps' insides is here, too.
+// A second copy of the core's heaps, without locks, for a lone thread: the hooks of the lock would
+// cost it a fifth of a call. Both copies work on the same heaps. Code that needs the heaps' insides
+// is here, too.
 #define TAU_PORT_UNLOCKED
 #define TAU_BUILT_NAME(word, check, fill, optimized) tau_unlocked_tlsf_built
 #define tau_tlsf_add_pool tau_unlocked_tlsf_add_pool

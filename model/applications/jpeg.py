@@ -30,7 +30,7 @@ class JpegError(Exception):
 
 @dataclass
 class Image:
-    """What the data say. `across`, `down`: Y blocks of an MCU."""
+    """Content of the data. `across`, `down`: Y blocks of an MCU."""
 
     width: int = 0
     height: int = 0

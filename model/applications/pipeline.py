@@ -1,4 +1,4 @@
-"""Golden model of kernel/systems/pipeline: what comes out after its last task."""
+"""Golden model of kernel/systems/pipeline: the output of its last task."""
 
 from __future__ import annotations
 

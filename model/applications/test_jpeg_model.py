@@ -1,4 +1,4 @@
-"""The model decodes what libjpeg encodes, as libjpeg does."""
+"""The model decodes libjpeg's images as libjpeg does."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 #define POLYNOMIAL 0xedb88320u  // reflected: bit 31 is the coefficient of x^0
 #define STEP_BYTES 8u
 
-// What a byte adds to the checksum if 0 … 7 zero bytes are after it. So eight bytes are eight
+// A byte's part of the checksum if 0 … 7 zero bytes are after it. So eight bytes are eight
 // independent loads, where one by one each waits for the one before.
 static uint32_t with_zeros[STEP_BYTES][256];
 

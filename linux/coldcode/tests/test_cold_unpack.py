@@ -31,7 +31,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def unpack_all(program: Path, blocks: list[bytes]) -> list[bytes | None]:
-    """What the program makes of each block."""
+    """The program's result for each block."""
     data = b"".join(struct.pack("<I", len(block)) + block for block in blocks)
     done = subprocess.run([program], input=data, capture_output=True, timeout=300, check=True)
     size = 1 + PAGE_BYTES

@@ -60,13 +60,13 @@ class Kernels:
         return boot(built, Boot(Root(first), pages, words, memory_bytes, seconds_max=SECONDS_MAX))
 
     def expected(self, parts: int, seed: int = 1) -> Seen:
-        """What the kernel says that has all code in RAM; it is asked once."""
+        """Output of the kernel with all code in RAM, which runs once."""
         if (parts, seed) not in self.seen:
             self.seen[parts, seed] = self.boot(self.plain, parts, seed)
         return self.seen[parts, seed]
 
     def compared(self, parts: int, *options: str, seed: int = 1) -> tuple[Seen, Seen]:
-        """What both say, whose lines are equal."""
+        """Output of both, line by line equal."""
         print(f"TAU_TEST_SEED={seed}")
         expected = self.expected(parts, seed)
         seen = self.boot(self.paged, parts, seed, *options)

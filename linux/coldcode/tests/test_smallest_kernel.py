@@ -78,7 +78,7 @@ class Kernels:
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, Any]:
-    """What the first run finds. Its kernels are kept in the user's cache."""
+    """Results of the first run. Its kernels are kept in the user's cache."""
     return run(HOW)
 
 

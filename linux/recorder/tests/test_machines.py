@@ -196,7 +196,7 @@ def test_a_program_of_musl(tmp_path: Path) -> None:
     assert trace["implied_frees"] == trace["unknown_count"] == trace["damaged_chunks"] == 0
 
 
-# ---- What cannot be recorded so
+# ---- Programs that cannot be recorded so
 
 
 def refused(done: subprocess.CompletedProcess[str], *said: str) -> None:
@@ -220,7 +220,7 @@ def test_another_machine_needs_its_name(arm: Machine, tmp_path: Path, cache: Pat
 
 @pytest.mark.parametrize("name", emulation.NOT_SERVED)
 def test_a_machine_that_is_not_served(name: str, tmp_path: Path) -> None:
-    """i386 and riscv32: why not, and what to record instead."""
+    """i386 and riscv32: why not, and the alternative."""
     refused(tau("record", "--target", name, "--", "ls", cwd=tmp_path), "--target armhf")
 
 

@@ -183,7 +183,7 @@ def test_blank_in_the_package_path(tau: Tau, build: Build, tmp_path: Path) -> No
         assert reader.totals.events >= 9000
 
 
-# ---- What cannot be recorded
+# ---- Programs that cannot be recorded
 
 
 def assert_refused(done: Any, status: int, *says: str) -> None:
@@ -303,7 +303,7 @@ def test_setuid(tau: Tau, build: Build, tmp_path: Path) -> None:
 
 
 def test_scripts_are_followed(tau: Tau, build: Build, tmp_path: Path) -> None:
-    """A script is what its #! line runs."""
+    """A script is the program of its #! line."""
     script(tmp_path / "good", "#!/bin/sh\nexit 7\n")
     done = tau("record", "-o", "good.tau", "--", "./good")
     assert done.returncode == 7 and (tmp_path / "good.tau").exists()

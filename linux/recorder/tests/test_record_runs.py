@@ -39,7 +39,7 @@ def script(folder: Path, *behaviors: str) -> tuple[str, ...]:
 
 
 def names(folder: Path) -> list[str]:
-    """What lies in a folder."""
+    """The content of a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 

@@ -368,7 +368,7 @@ def test_row_torn_by_a_jump(build: Build, record: Record) -> None:
     assert 100 < recorded.document["trace"]["calls_abandoned"] < tries
 
 
-# ---- What the program has besides
+# ---- Other parts of the program
 
 
 @pytest.mark.parametrize("what", ["close-all", "no-files"])

@@ -1,4 +1,4 @@
-"""The target shim: what a firmware records comes back from its byte stream, event by event."""
+"""The target shim: a firmware's events come back from its byte stream, one by one."""
 
 import csv
 import json

@@ -30,7 +30,7 @@ def recipe(title: str) -> str:
 
 
 def test_zephyrs_listeners(build: Build, tmp_path: Path) -> None:
-    """What the heap of k_malloc does is in the trace, and nothing else is."""
+    """The trace has the calls of k_malloc's heap, and no others."""
     seed = random.randrange(2**31)
     print(f"seed {seed}")
     (tmp_path / "recipe.h").write_text(recipe("Zephyr"))

@@ -247,7 +247,7 @@ def test_neighbor_pages_are_not_memory(
 
 
 def run_with_globals(build: Build, run: RunProgram, plan: Path, script: Path) -> Run:
-    """What the program with globals of tasks did, linked by a script."""
+    """Results of the program with globals of tasks, linked by a script."""
     made = f"globals-{secrets.token_hex(4)}"
     program = build("colors_globals", INCLUDE, "-no-pie", f"-Wl,-T,{script}", made=made)
     return run(program, options=("--colors", plan, "--unverified"))

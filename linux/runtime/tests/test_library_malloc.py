@@ -24,7 +24,7 @@ SUPPORT = (
     *("xopen", "xposix_memalign", "xpthread_*", "xrealloc", "xsigaction", "xsignal"),
     *("xstrdup", "xsysconf", "xwaitpid"),
 )
-# What the package's configuration would have made.
+# Files that the package's configuration would have made.
 OURS = {
     "paths.c": 'const char support_objdir_root[] = "/";\n',
     "include/malloc-size.h": "#define MALLOC_ALIGN_MASK 15\n",

@@ -120,7 +120,7 @@ print(moved[:400_000] == b"A" * 400_000, b"Z" * 16 in moved)
 
 
 def test_a_move_to_the_spill_heap_copies_the_object_alone(run: RunProgram, plan: MakePlan) -> None:
-    """What lies after it in the planned heap is its neighbor's."""
+    """The bytes after it in the planned heap are its neighbor's."""
     options = ("--plan", plan(2_500_000), "--preset", "none")
     done = run("python3", "-S", "-c", OBJECTS + NEIGHBOR, options=options)
     assert (done.status, done.stdout) == (0, "True False\n"), done.stderr
@@ -152,7 +152,7 @@ def test_checks_take_what_they_took_when_the_plan_was_measured(
 
 
 def test_strict_refuses_instead(run: RunProgram, plan: MakePlan) -> None:
-    """What does not fit is refused with ENOMEM, counted, and nothing is spilled."""
+    """Requests that do not fit are refused with ENOMEM and counted; nothing is spilled."""
     options = ("--plan", plan(100 * 60_000, (40_000, 100)), "--strict", "--preset", "none")
     done = run(*objects(500, 40_000), options=options)
     assert (done.status, done.document["spilled_objects"]) == (0, 0)

@@ -211,7 +211,7 @@ def test_an_overwritten_block_of_a_band_stops_the_program(
 def test_an_overwritten_control_block_loses_no_counts(
     build: Build, run: RunProgram, plan: MakePlan, is_planned: bool, more: str
 ) -> None:
-    """What lies before the first object is overwritten: the report looks at it with care. A
+    """The bytes before the first object are overwritten: the report reads them with care. A
     program that does not notice ends as without us.
     """
     options = ("--plan", plan(1 << 20, (64, 4))) if is_planned else ()

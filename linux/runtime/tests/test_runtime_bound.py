@@ -38,7 +38,7 @@ def test_stated_bounds() -> None:
 
 
 def said_by(*words: object, folder: Path) -> str:
-    """What a command that succeeds prints on stdout."""
+    """The stdout of a command that succeeds."""
     return tau(*words, cwd=folder, expect=0).stdout
 
 

@@ -162,7 +162,7 @@ static void forked(void) {
     }
     int status;
     waitpid(child, &status, 0);
-    p[16] = 1;  // the parent's is untouched by what the child did
+    p[16] = 1;  // the child does not change the parent's
     free((void *)p);
     _exit(WEXITSTATUS(status));
 }

@@ -1,4 +1,4 @@
-// Threads that hand objects to each other: what one allocates another frees. Sizes are 16 n + 7, so
+// Threads that hand objects to each other: one allocates, another frees. Sizes are 16 n + 7, so
 // that they can be told from what the C library allocates. Prints how many were allocated.
 #include <pthread.h>
 #include <stdatomic.h>

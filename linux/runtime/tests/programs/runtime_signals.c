@@ -26,7 +26,7 @@ static void tick(int number) {
         memset(object, 3, 40);
         free(object);
     }
-    // What the program made, the handler frees.
+    // The handler frees the program's objects.
     if (ticks < TICKS) {
         free(handed[ticks]);
         handed[ticks] = NULL;

@@ -1,4 +1,4 @@
-// What malloc_stats and malloc_info tell while 5,000,000 bytes are in use.
+// Output of malloc_stats and malloc_info while 5,000,000 bytes are in use.
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>

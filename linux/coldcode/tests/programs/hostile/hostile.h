@@ -1,4 +1,4 @@
-// What the parts of the hostile program share. Each part prints lines "tau: NAME VALUE", which must
+// Shared by the parts of the hostile program. Each part prints lines "tau: NAME VALUE", which must
 // be the same whether or not the kernel's code is paged.
 #ifndef TAU_HOSTILE_H
 #define TAU_HOSTILE_H

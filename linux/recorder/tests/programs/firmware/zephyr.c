@@ -4,7 +4,7 @@
 // which its identifier names. An allocation is reported after it was made and a free before it is,
 // both with the bytes of the chunk. A realloc in place is reported as an allocation of the new size
 // and then a free of the old one, at one address; one that keeps the chunk is not reported.
-// Arguments: file, seed, operations. Prints what each operation was.
+// Arguments: file, seed, operations. Prints each operation.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// What a thread of task `one` must not do: the argument says which.
+// Misuse by a thread of task `one`: the argument says which.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
