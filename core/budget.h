@@ -2,7 +2,7 @@
 // interface.
 //
 // Source: J. Lee and J. Yi, "Budgeted Memory Allocator for Embedded Systems", 2008, sections III
-// and IV [P1-1 … P1-8]. What goes beyond the paper:
+// and IV [P1-1 … P1-8]. Beyond the paper:
 // - The class of a size and the owner of an address are found in constant time, whatever the number
 //   of classes. The paper's loops are linear in it.
 // - The cost of initialization does not depend on the number of buckets.

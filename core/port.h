@@ -1,4 +1,4 @@
-// What a machine provides to the core. Everything is optional: the defaults suit one thread without
+// A machine's macros for the core. Everything is optional: the defaults suit one thread without
 // an operating system. A build that needs more names its own header with
 // -DTAU_PORT_HEADER='"my_port.h"'. That header defines any of the macros below before the defaults
 // do.

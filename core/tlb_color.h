@@ -82,7 +82,7 @@ struct tau_tlb_color_partition {
 // safe ways.
 enum tau_tlb_color_mode { TAU_TLB_COLOR_ISOLATED, TAU_TLB_COLOR_NO_MISS };
 
-// What a heap is to be: pages_count pages in a window of a principal.
+// A requested heap: pages_count pages in a window of a principal.
 struct tau_tlb_color_request {
     uint32_t principal;
     uint32_t window;

@@ -131,7 +131,7 @@ enum tau_record_control {
 #define TAU_RECORD_ABI 0u
 #endif
 
-// What a firmware provides. write returns false if the bytes could not be sent; they are then
+// A firmware's functions. write returns false if the bytes could not be sent; they are then
 // dropped and counted. It must not allocate. ticks may wrap around. It is extended to 64 bits as
 // long as a row is recorded in each of its periods. If ticks is NULL, times count rows.
 struct tau_record_port {

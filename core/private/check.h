@@ -8,7 +8,7 @@
 #define TAU_ASSERT_LEVEL 0
 #endif
 
-// What a failed assert does; a port may log and reset instead.
+// Action of a failed assert; a port may log and reset instead.
 #ifndef TAU_ASSERT_FAILED
 #define TAU_ASSERT_FAILED(text) __builtin_trap()
 #endif

@@ -1,4 +1,4 @@
-"""What headers and objects of the core say: sizes and limits as in the models, and no symbols."""
+"""Facts of the core's headers and objects: sizes and limits as in the models, and no symbols."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_the_models_size_of_a_buddy_table_is_the_macros(tmp_path: Path) -> None:
 
 
 def test_the_models_limits_of_a_code_cache_are_the_headers() -> None:
-    """What both state as a number."""
+    """Numbers that both state."""
     header = (CORE / "code_cache.h").read_text()
     for name, value in (
         ("INSTRUCTION_PAGES", INSTRUCTION_PAGES),

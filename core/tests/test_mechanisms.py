@@ -68,7 +68,7 @@ def mechanisms(having: str) -> list[Mechanism]:
 
 @cache
 def printed(build: Build) -> str:
-    """What all cases print in BUILD, even if some fail."""
+    """Output of all cases in BUILD, even if some fail."""
     try:
         return run_program(program_of(build), ["examples"], RUN_SECONDS_MAX)
     except AssertionError as error:

@@ -39,7 +39,7 @@ MACROS = {
 TARGETS = {"host": "", "m4": "arm-none-eabi-"}
 # The port of a hart with 64-bit addresses.
 HOST_ONLY = {"sv39_code.c"}
-PARTS = {"paged"}  # What heaps on pages share.
+PARTS = {"paged"}  # Names that heaps on pages share.
 GIVEN = re.compile(r"__(wrap|real)_\w+|memmove|memset")  # By the linker or the library.
 MAIN = re.compile(r'extern "C" \{|//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.S)
 BRACES = re.compile(r"\{[^{}]*\}")
@@ -114,7 +114,7 @@ class Compiler:
     def complaints(
         self, path: Path, *arguments: str, language: str = "c", made: Path | None = None
     ) -> str:
-        """What the compiler says about PATH; it may be MADE into a header that is read fast."""
+        """The compiler's messages about PATH; it may be MADE into a header that is read fast."""
         command = {"c": ["gcc", "-std=c17"], "c++": ["g++", "-xc++", "-std=c++17"]}[language]
         command[0] = self.tools + command[0]
         kind = ["-fsyntax-only"]

@@ -1,4 +1,4 @@
-"""What take and give of the buddy allocator cost, by number of splits or merges."""
+"""Costs of take and give of the buddy allocator, by number of splits or merges."""
 
 from __future__ import annotations
 

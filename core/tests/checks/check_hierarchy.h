@@ -4,7 +4,7 @@
 
 #include "core/hierarchy.h"
 
-// What a walk finds. The arrays are the caller's, one byte per record and one per frame; 1 is added
+// Result of a walk. The arrays are the caller's, one byte per record and one per frame; 1 is added
 // for every chunk that has the record, and for every mapped page's frame.
 struct check_hierarchy_places {
     unsigned char *records;

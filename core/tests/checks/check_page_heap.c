@@ -7,7 +7,7 @@
 #include "core/tests/checks/check_tlsf.h"
 #include "core/tests/checks/check_vspace.h"
 
-// What the blocks ask of a page.
+// The blocks' demands on a page.
 enum { NEEDS_NOTHING = 0, IS_EDGE = 1, OPENS = 2, IS_INSIDE = 4 };
 
 struct walk {

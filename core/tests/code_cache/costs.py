@@ -1,4 +1,4 @@
-"""What calls of the code cache cost; of a fault, by policy."""
+"""Costs of calls of the code cache; of a fault, by policy."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tautochrone.facts import status_format
 
 
 class HeapReplay(Replay):
-    """What both heaps share. Offsets are from the heap's memory; -1: no pointer."""
+    """Parts that both heaps share. Offsets are from the heap's memory; -1: no pointer."""
 
     expected = "malloc OK NO\ncalloc OK NO\naligned_alloc OK NO\nrealloc OK NO"
 

@@ -1,4 +1,4 @@
-"""What a caller's faults come to at each check level: inject_tlsf, 32-bit words.
+"""Consequences of a caller's faults at each check level: inject_tlsf, 32-bit words.
 
 `python -m core.tests.injection.test_injection` prints the tables of tlsf.md in docs/design and
 docs/spec.

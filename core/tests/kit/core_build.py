@@ -178,7 +178,7 @@ def cases_of(path: Path) -> list[str]:
 
 @cache
 def _inputs() -> bytes:
-    """What every file of the core and its tests holds, as a number."""
+    """The content of every file of the core and its tests, as a number."""
     digest = hashlib.sha256()
     for path in sorted([*CORE.rglob("*.[ch]"), *ROOT.glob("peers/conventional/*")]):
         digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())

@@ -1,4 +1,4 @@
-"""What calls of a mechanism cost on the emulated processor, and the longest paths of its code."""
+"""Costs of a mechanism's calls on the emulated processor, and the longest paths of its code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// What random programs on heaps share: objects whose contents are known.
+// Shared by random programs on heaps: objects whose contents are known.
 #ifndef TAU_FUZZ_H
 #define TAU_FUZZ_H
 

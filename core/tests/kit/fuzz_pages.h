@@ -1,4 +1,4 @@
-// What the fuzzing programs of pages share: a log of calls for the golden models, and an image of
+// Shared by the fuzzing programs of pages: a log of calls for the golden models, and an image of
 // memory that a refused call must not change.
 #ifndef TAU_FUZZ_PAGES_H
 #define TAU_FUZZ_PAGES_H

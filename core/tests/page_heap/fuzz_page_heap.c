@@ -68,7 +68,7 @@ static bool is_committed;  // faults never fail
 static bool is_lockstep;   // both heaps run the same program
 static bool is_scarce;     // most frames are taken away before each call
 static bool is_malloc_logged;
-// What the first of two runs in lockstep did: pointers, and the mapped pages after each step.
+// Results of the first of two runs in lockstep: pointers, and the mapped pages after each step.
 static struct {
     void *pointer;
     bool is_mapped[PAGES];

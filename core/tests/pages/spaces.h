@@ -40,7 +40,7 @@ static struct {
     struct place places[SPACES];
 } machine;
 
-// What each kind of space does in its own way.
+// Operations that differ between kinds of spaces.
 static void open_tables(void);        // what spaces share but frames
 static uint32_t log_of_tables(void);  // their size, for the log
 static bool has_room_for_a_space(void);

@@ -133,7 +133,7 @@ enum machine_outcome machine_try(const struct tau_sv39 *space, uint64_t address,
     return cause == CAUSE_CALL && pc == start + 4 ? MACHINE_DONE : MACHINE_WRONG;
 }
 
-// What compilers call by themselves, and the core for its fills.
+// Functions that compilers call by themselves, and the core for its fills.
 void *memset(void *to, int value, size_t size_bytes) {
     uint64_t *words = to;
     unsigned char *bytes = to;

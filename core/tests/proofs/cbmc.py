@@ -50,7 +50,7 @@ class NoVerdict(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a proof found: `goals` properties, and the texts of those that do not hold."""
+    """Result of a proof: `goals` properties, and the texts of those that do not hold."""
 
     goals: int
     failed: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What all proofs share: CBMC, fetched once."""
+"""Shared by all proofs: CBMC, fetched once."""
 
 from __future__ import annotations
 

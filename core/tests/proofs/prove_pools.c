@@ -30,7 +30,7 @@ struct memory {
 static struct memory memory = {{PROOF_IMAGE}};
 static struct memory before;
 
-// What realloc moves. The bytes themselves are memmove's.
+// Bytes that realloc moves. The bytes themselves are memmove's.
 static const void *moved_to, *moved_from;
 static size_t moved_bytes;
 #define TAU_PORT_MOVE(to, from, bytes) (moved_to = (to), moved_from = (from), moved_bytes = (bytes))
@@ -90,7 +90,7 @@ uintptr_t same_number(uintptr_t value) {
 
 static const struct tau_budget_class bands[BANDS] = {PROOF_PLAN};
 
-// What any_state chose, and what a call may change.
+// The choices of any_state, and the words that a call may change.
 static struct {
     struct budget_class *class;
     uint32_t fresh, length, used;

@@ -99,7 +99,7 @@ struct answer {
     uint32_t entry;
 };
 
-// What the MMU answers; the entry counts only if the page is mapped.
+// The MMU's answer; the entry counts only if the page is mapped.
 static struct answer look(uint32_t page) {
     struct answer answer = {false, 0};
     uint32_t entry;

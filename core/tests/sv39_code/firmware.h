@@ -1,4 +1,4 @@
-// What the parts of the firmware share, and what firmware.py writes for it.
+// Shared by the parts of the firmware, and written for it by firmware.py.
 #ifndef TAU_FIRMWARE_H
 #define TAU_FIRMWARE_H
 

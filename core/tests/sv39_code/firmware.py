@@ -36,7 +36,7 @@ SECONDS_MAX = 300
 
 @dataclass(frozen=True)
 class Settings:
-    """What the firmware does: struct settings of firmware.h."""
+    """Settings of the firmware: struct settings of firmware.h."""
 
     magic: int = MAGIC
     is_paged: bool = True
@@ -112,7 +112,7 @@ def write_flash(path: Path, pages: bytes) -> Path:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the firmware said, by name; `is_passed` if it came to its end."""
+    """The firmware's output, by name; `is_passed` if it came to its end."""
 
     is_passed: bool
     said: dict[str, int]

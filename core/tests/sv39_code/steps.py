@@ -83,7 +83,7 @@ class Hart:
             for place in (self.store, self.boot, FIRST):
                 self.uc.mem_write(place + page * PAGE_BYTES, content)
             self._write(self.entry_at(page), (self.boot >> 12) + page << 10 | ENTRY_CODE)
-        # What the hart may have kept, and what memory holds.
+        # Entries that the hart may have kept, and the content of memory.
         self.kept = [{self.entry(page)} for page in range(pages)]
         self.fetched: dict[int, set[int]] = defaultdict(set)  # by address of a word
         self.page_of_entry = {self.entry_at(page): page for page in range(pages)}

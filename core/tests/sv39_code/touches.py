@@ -36,7 +36,7 @@ class Touches:
 
     @property
     def needs(self) -> set[tuple[int, ...]]:
-        """What some instruction needed."""
+        """Pages that some instruction needed."""
         return {pages for kind, pages in self.events if kind == "t"}
 
     @property

@@ -1,4 +1,4 @@
-"""What the operations of the region tree cost at 2^20 pages."""
+"""Costs of the region tree's operations at 2^20 pages."""
 
 from __future__ import annotations
 

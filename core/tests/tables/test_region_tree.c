@@ -47,7 +47,7 @@ static struct tau_page page(uint32_t number) {
     return (struct tau_page){number};
 }
 
-// What find and next of PAGE are, as they must be.
+// The expected find and next of PAGE.
 static void expect_region(const struct tau_region_tree *tree, uint32_t number, uint32_t start,
                           uint32_t next) {
     struct tau_page found = {7};

@@ -1,4 +1,4 @@
-"""What hierarchical tables and the plain page table cost: stated bounds, and the cost of a page."""
+"""Costs of hierarchical tables and the plain page table: stated bounds, and the cost of a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from testing.table_cost import (
     unmap_costs,
 )
 
-# What core/hierarchy.h states, at most 2^20 pages: instructions on RV32IMC, the same with Zbb,
+# The bounds of core/hierarchy.h, at most 2^20 pages: instructions on RV32IMC, the same with Zbb,
 # memory accesses.
 STATED = {
     "map_region": (488, 415, 150),
@@ -98,12 +98,12 @@ def cost(tables: Tables, start: int, pages: int, mapped: range) -> tuple[int, in
 
 
 def each(first: tuple[int, int], second: tuple[int, int], count: int) -> tuple[float, float]:
-    """What each of COUNT more pages added to the cost FIRST."""
+    """The cost that each of COUNT more pages added to FIRST."""
     return (second[0] - first[0]) / count, (second[1] - first[1]) / count
 
 
 def test_pagetable_unmap_is_linear_and_tight() -> None:
-    """What a page more costs each walk [P0-34, G-3]: exact, so that it cannot become slower."""
+    """The exact cost of one more page for each walk [P0-34, G-3]: it must not grow."""
     none = range(0)
     with Tables("conventional", "rv32", 16) as tables:
         base = cost(tables, 100, 1000, none)

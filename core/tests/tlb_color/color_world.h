@@ -1,4 +1,4 @@
-// What the programs about TLB coloring share: a small partition, its indices computed naively, and
+// Shared by the programs about TLB coloring: a small partition, its indices computed naively, and
 // windows of which only the runs can be touched.
 #ifndef TAU_COLOR_WORLD_H
 #define TAU_COLOR_WORLD_H

@@ -1,4 +1,4 @@
-"""What malloc and free of a colored heap add to TLSF's cost."""
+"""Cost that a colored heap adds to malloc and free of TLSF."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def other_program(plan: Plan, path: str) -> str:
 
 def provenance(plan: Plan) -> dict[str, str]:
     """Return whose sizes a plan has, for which build it was measured, and what verified it."""
-    found = {"sizes": sizes.remark(plan) or "those of the target's ABI"}
+    found = {"sizes": sizes.remark(plan) or "sizes of the target's ABI"}
     for name in ("build", "verified"):
         if name in plan.sections:
             found[name] = "; ".join(section_named(name).told(plan.sections[name]))

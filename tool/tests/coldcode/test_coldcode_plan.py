@@ -83,7 +83,7 @@ def document_of(*words: str | Path) -> dict[str, Any]:
 
 
 def refused(*words: str | Path, status: int = EXIT_FAILED) -> str:
-    """What a command that fails says; it must name a next step."""
+    """The message of a command that fails; it must name a next step."""
     done = tau(*words)
     assert done.returncode == status, done.stderr
     assert status == EXIT_USAGE or "next:" in done.stderr, done.stderr

@@ -190,7 +190,7 @@ def test_the_bound_is_as_its_definition(seed: int) -> None:
 
 
 def naive_missed(cold: ColdPieces, held_bytes: int) -> list[int]:
-    """What a queue of pieces misses, from its definition [CPLAN-25]."""
+    """Misses of a queue of pieces, from its definition [CPLAN-25]."""
     queue: list[int] = []
     missed = []
     for piece in cold.touches.tolist():

@@ -1,4 +1,4 @@
-"""What the commands say of RAM: less or more than without cold code, and never with two signs.
+"""The commands' words for RAM: less or more than without cold code, and never with two signs.
 
 Method: plans and results with more and with less RAM, made by hand, and a plan of a made kernel for
 more frames than it has code.

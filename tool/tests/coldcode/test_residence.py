@@ -1,4 +1,4 @@
-"""What stays in RAM because it would be loaded most often [CPLAN-25], against its definition."""
+"""Code that stays in RAM because it would be loaded most often [CPLAN-25], by its definition."""
 
 import random
 

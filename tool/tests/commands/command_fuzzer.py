@@ -34,7 +34,7 @@ FILE = "{file}"
 # `tau import` recognizes them by their names.
 NAMES = {"packed csv": "mutant.csv.gz", "fragment": "worn.lds"}
 KERNEL_INPUTS = "--threshold 0.9 --frames 4 -o out.toml --force"
-# What each kind of file is given to.
+# The commands that get each kind of file.
 COMMANDS = {
     "trace": (
         f"info {FILE}",

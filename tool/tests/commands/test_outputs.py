@@ -1,4 +1,4 @@
-"""What commands do to the file that an output names: whatever it is, nothing is lost.
+"""The file that an output names: whatever it is, nothing is lost.
 
 Method: each command that writes a file is given a device, a pipe, links, its own input, a file that
 exists, a disk that fills up; then the file system is looked at. Commands run in this process, as
@@ -62,7 +62,7 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-# What writes a file, and where in its words the output stands.
+# A command that writes a file, and where in its words the output is.
 COMMANDS = {
     "plan": ("plan", "t.tau", "-o", "OUT"),
     "header": ("plan", "t.tau", "--header", "OUT"),

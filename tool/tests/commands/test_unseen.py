@@ -18,7 +18,7 @@ from tool.tests.coldcode import code_forge
 
 
 def said(folder: Path, *words: str) -> str:
-    """What a command prints on stdout, in a folder."""
+    """A command's output on stdout, in a folder."""
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         done = CliRunner().invoke(verbs, words, standalone_mode=False, catch_exceptions=False)

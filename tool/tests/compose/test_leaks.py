@@ -93,7 +93,7 @@ CASES = {
         (), (), {"dma": "DMA"}, "sender", path=ROOT / "kernel/systems/dma/system.toml"
     ),
 }  # fmt: skip
-# What of it `make check` tries.
+# The part of it that `make check` tries.
 QUICK = [("short", "tlb"), ("without marks", "kernel-path"), ("behind the loader", "load-time")]
 
 
@@ -117,7 +117,7 @@ def system_of(case: Case, folder: Path) -> Path:
 
 
 def checked(case: Case, leak: str, folder: Path) -> Result:
-    """What the command answers."""
+    """The command's answer."""
     words = [str(system_of(case, folder)), "--json", "--leak", leak, "--neighbors", "2"]
     if case.only:
         words += ["--application", case.only]

@@ -149,7 +149,7 @@ def test_misuse_is_flagged_counted_and_its_first_line_told(tmp_path: Path) -> No
     assert unseen < result.stderr.index("double frees")
     assert "the first of these frees is in line 6; record again" in result.stderr
     events = model.read(tmp_path / "out.tau")
-    # What a realloc of an unknown object returns is an object of a known size.
+    # A realloc of an unknown object returns an object of a known size.
     assert events["op"].tolist()[-3:] == [model.FREE, model.MALLOC, model.FREE]
     assert events["flags"].tolist() == [0, 0, 4, 4, 1, 1, 0, 0]
 

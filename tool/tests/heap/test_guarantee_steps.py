@@ -1,4 +1,4 @@
-"""What commands say about a guaranteed plan, and the next command that each of them names.
+"""Messages of commands about a guaranteed plan, and the next command that each names.
 
 Method: one recording within the limits and one beyond them go through plan, replay, verify and
 check. Each printed command is run as it is.

@@ -64,11 +64,11 @@ def test_a_compiler_that_hangs_is_named(hanging: Path, monkeypatch: pytest.Monke
 
 @building()
 def missing_header(_folder: Path) -> None:
-    """What names the library of a header that a compiler missed."""
+    """The message that names the library of a missing header."""
     libraries.library_of_header("tile", "fatal error: math.h: No such file or directory")
 
 
-# What starts a compiler.
+# Functions that start a compiler.
 STARTED = {
     "riscv64-unknown-elf-gcc": [
         lambda folder: code.base_code(native.sources(), folder),

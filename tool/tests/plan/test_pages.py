@@ -338,7 +338,7 @@ def test_a_replay_takes_the_plans_frames_and_refuses_fewer(tmp_path: Path) -> No
 
 
 def entry_on(system: str, trace: Path, **options: object) -> Entry:
-    """What a replay on a system says."""
+    """The output of a replay on a system."""
     opened = open_trace_for_replay(trace)
     (entry,) = entries_of(opened, [system], Options(**options))
     return entry

@@ -33,7 +33,7 @@ RANDOM_SETS = 12
 
 
 def planned(folder: Path, geometry: str | Geometry, *tables: str) -> Planned:
-    """What the planner finds for the tasks of these tables."""
+    """The planner's result for the tasks of these tables."""
     known = known_geometry(geometry) if isinstance(geometry, str) else geometry
     return plan_partition(task_set(folder, *tables), known)
 

@@ -380,7 +380,7 @@ def test_tasks_for_other_addresses(tmp_path: Path) -> None:
 
 
 def test_a_program_without_its_main(tmp_path: Path) -> None:
-    """What the linker says is followed by what to do."""
+    """The linker's message is followed by the next step."""
     (tmp_path / "empty.c").write_text("int other;\n")
     (tmp_path / "tasks.toml").write_text(ON_TILE + task(1, program="empty.c"))
     done = tau(tmp_path, "run", "tasks.toml", "--on", "16x4")

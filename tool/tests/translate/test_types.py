@@ -52,7 +52,7 @@ CPP_TYPES = (
 def decided(
     folder: Path, host: Path, target: Path, sizes: list[int], stated: dict[int, int] | None = None
 ) -> dict[int, Size]:
-    """What becomes of each size."""
+    """The decision for each size."""
     recording = write_recording(folder / "r.tau", sizes, (host.name, 0x1010))
     given = Stated(stated or {}, frozenset())
     told = translate(recording, host, target, folder / "o.tau", given, force=True)

@@ -55,7 +55,7 @@ void *memmove(void *to, const void *from, size_t n) {
     return to; }
 void *memcpy(void *to, const void *from, size_t n) { return memmove(to, from, n); }
 """
-# What the calls of a wrong heap may do.
+# Results that the calls of a wrong heap may have.
 HOOKS = """
 void idle(void) { __asm__ volatile("wfi"); }
 void spin(void) { for (;;) { __asm__ volatile(""); } }

@@ -1,7 +1,7 @@
 """`tau verify`: every recorded call on the compiled heap of a target, and its certificate.
 
 Method: random traces, planned as a user plans them, are verified on emulated machine code of each
-build. What must fail is made to fail: a smaller heap, a longer path, a changed recording.
+build. Failures are provoked: a smaller heap, a longer path, a changed recording.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`tau tlb discover` on this machine, and the walker that it times pages with.
 
-What the machine has is not known to the tests. So they demand that the result is consistent: a
+The tests do not know the machine's TLBs. So they demand that the result is consistent: a
 geometry that is written is one that `tau tlb plan` accepts, and without one the cause is said. The
 bench `discover` repeats it next to a busy neighbor.
 """
