@@ -90,7 +90,7 @@ def colors_of(
     """
     plan = load_any_plan(path)
     if TLB not in plan.sections:
-        raise TauError(f"{path} has no TLB sets: it lacks [tlb]", PLAN_STEP, EXIT_USAGE)
+        raise TauError(f"{path} has no [tlb], so no TLB sets", PLAN_STEP, EXIT_USAGE)
     partition = plan.sections[TLB]
     _refuse_tasks(path, partition)
     if geometry_path is not None:
