@@ -1,9 +1,14 @@
-"""Write the core's heaps into FOLDER as tautochrone.h, tautochrone.c and tautochrone_pools.c.
+"""Write the core's heaps into FOLDER, each source as one file.
 
-A firmware without an MMU copies these files and compiles tautochrone.c; virtual memory stays in
-core/. A firmware with a plan of `tau plan --guarantee` also compiles tautochrone_pools.c, which is
-a file of its own so that the core's bounds hold for each. Each file of the core stands
-where it is first included, unchanged.
+A firmware without an MMU copies these files and compiles what it needs. Virtual memory stays in
+core/.
+
+- tautochrone.h, tautochrone.c: TLSF and the budgeted heap
+- tautochrone_pools.c: also for a plan of `tau plan --guarantee`. It is a file of its own so that
+  the core's bounds hold for each.
+- tautochrone_newlib.c: malloc and its family on the heap of heap_plan.h (core/ports/newlib/heap.c)
+
+Each file of the core stands where it is first included, unchanged.
 """
 
 import argparse
@@ -15,6 +20,7 @@ PUBLIC_HEADERS = ("config.h", "status.h", "tlsf.h", "budget.h", "pools.h")
 SOURCES = {
     "tautochrone.c": ("tlsf.c", "budget.c"),
     "tautochrone_pools.c": ("pools.c",),
+    "tautochrone_newlib.c": ("ports/newlib/heap.c",),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"core/(?P<ours>[^"]+)"|<(?P<standard>[^>]+)>).*$')
 

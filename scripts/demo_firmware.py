@@ -4,7 +4,6 @@ docs/tutorials/size-a-heap.md, step by step: the firmware records itself, its he
 verified on the machine code of the target, built in, and verified again as it is linked.
 """
 
-import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ BUILD = (
     *("--specs=nano.specs", "--specs=rdimon.specs", "-Wl,--no-warn-rwx-segments"),
 )
 RECORDER = ("core/ports/record_wrap.c", "@core/ports/record_wrap.flags")
+HEAP = ("core/ports/newlib/heap.c", "core/tlsf.c", "core/budget.c")
 QEMU = (
     *("timeout", "60", "qemu-system-arm", "-M", "mps2-an386", "-display", "none"),
     *("-monitor", "none", "-serial", "none"),
@@ -52,12 +52,7 @@ def on_its_plan(step: Step, out: Path) -> str:
     step("importing what the firmware sent", "import", str(out / "capture.bin"), "-o", trace)
     step("planning its heap", "plan", trace, "-o", plan, "--header", header)
     step("verifying it on the targets' machine code", "verify", plan, trace)
-    run("python3", "scripts/amalgamate.py", str(out), cwd=ROOT)
-    tutorial = (ROOT / "docs/tutorials/size-a-heap.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^`heap.c`:\n\n```c\n(.*?)^```$", tutorial, re.M | re.S)
-    (folder / "heap.c").write_text(code, encoding="utf-8")
-    ours = [str(out / name) for name in ("heap.c", "tautochrone.c")]
-    run(*BUILD, f"-I{out}", PROGRAM, *ours, *BOARD, "-o", str(planned), cwd=ROOT)
+    run(*BUILD, f"-I{out}", PROGRAM, *HEAP, *BOARD, "-o", str(planned), cwd=ROOT)
     said = emulated(planned).split()
     linked = ("verify", plan, trace, "--elf", str(out / planned.name))
     verified = step("verifying it as it is linked", *linked)

@@ -1,5 +1,7 @@
 """Firmware for a Cortex-M4 in QEMU: built, run and recorded as the tutorial on its heap says.
 
+With picolibc it is for RV32IMAC.
+
 PROGRAMS are pointer-rich programs of tests/firmware/programs. The same source also builds for the
 host and for 32-bit Arm Linux. Each takes a seed and prints a checksum and its failed allocations.
 """
@@ -20,6 +22,8 @@ FIRMWARE = ROOT / "tests" / "firmware"
 PORTS = ROOT / "core" / "ports"
 RECORDER = PORTS / "record_wrap.c"
 WRAPS = f"@{PORTS / 'record_wrap.flags'}"
+CORE = [ROOT / "core" / name for name in ("tlsf.c", "budget.c", "pools.c")]
+HEAP = [PORTS / "newlib" / "heap.c", *CORE]
 CAPTURE = "capture.bin"
 SOURCES = sorted((FIRMWARE / "programs").glob("*.c*"))
 PROGRAMS = tuple(path.stem for path in SOURCES)
@@ -36,6 +40,15 @@ LIBRARIES = {
 QEMU_ARM = (
     *("qemu-system-arm", "-M", "mps2-an386"),
     *("-display", "none", "-monitor", "none", "-serial", "none"),
+)
+PICOLIBC = (
+    *("riscv64-unknown-elf-gcc", "-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs"),
+    *("--oslib=semihost", "--crt0=semihost"),
+)
+PICOLIBC_MEMORY = ("flash=0x80000000", "flash_size=0x200000", "ram=0x80200000", "ram_size=0x200000")
+QEMU_RISCV = (
+    *("qemu-system-riscv32", "-M", "virt", "-bios", "none", "-display", "none"),
+    *("-monitor", "none", "-serial", "none"),
 )
 
 
@@ -96,11 +109,19 @@ def firmware(
     return folder / "firmware.elf"
 
 
-def emulate(elf: Path, *words: object) -> str:
+def picolibc_firmware(sources: Sequence[Path], folder: Path, *flags: str | Path) -> Path:
+    """Build a firmware of SOURCES in C for RV32IMAC with picolibc; return the ELF file."""
+    memory = [f"-Wl,--defsym=__{word}" for word in PICOLIBC_MEMORY]
+    common = (*PICOLIBC, "-Os", "-Wl,--gc-sections", *SECTIONS, *STRICT, *flags)
+    run(*common, *sources, *memory, "-o", "firmware.elf", cwd=folder)
+    return folder / "firmware.elf"
+
+
+def emulate(elf: Path, *words: object, machine: Sequence[str] = QEMU_ARM) -> str:
     """Run a firmware in QEMU, in its folder, with these arguments; return its output."""
     arguments = ",".join(f"arg={word}" for word in (elf.stem, *words))
     semihosting = ("-semihosting-config", f"enable=on,target=native,{arguments}")
-    return run(*QEMU_ARM, *semihosting, "-kernel", elf, cwd=elf.parent)
+    return run(*machine, *semihosting, "-kernel", elf, cwd=elf.parent)
 
 
 def printed(text: str) -> Printed:

@@ -1,40 +1,41 @@
-"""The tutorial's heap replaces newlib's, whole: nothing of newlib's own allocator is left.
+"""The port to newlib, newlib-nano and picolibc replaces the library's heap, whole.
 
-Method: the C of docs/tutorials/size-a-heap.md, as it is printed, is linked with a program that uses
-every way to the heap. It is linked for a Cortex-M4, with newlib-nano and newlib, and run in QEMU.
-The linker's map names the library's objects that were taken. For picolibc it is linked only.
+Method: core/ports/newlib/heap.c is linked with a program in C that uses every way to the heap. A
+program in C++ goes from its recording to its plan: the recorded sizes are those that the library
+counts, and on its plan, with the same result, mallinfo counts what the model does. All run in QEMU.
+The linker's map names the library's objects that were taken.
 """
 
 import random
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from tests.pages import shown
+from tests.test_placement import allocated, model_of
+from tests.test_record_wrap import misuse_of
 
-from tautochrone.plan.file import Plan, PlanClass, PlanTrace
+from model.budget import Budget
+from model.pools import Pools
+from model.tlsf import Tlsf
+from tautochrone.convert.importing import import_file
+from tautochrone.plan.file import Plan, PlanClass, PlanTrace, load_plan
 from tautochrone.plan.header import save_header
+from tautochrone.trace.file import OPS
 
-ROOT = Path(__file__).resolve().parent.parent
-TUTORIAL = "docs/tutorials/size-a-heap.md"
-BOARD = ROOT / "tests" / "firmware"
+from testing import firmware
+from testing.command import tau_done
+from testing.firmware import CAPTURE, CORTEX_M4, HEAP, LIBRARIES, RECORDER, ROOT, WRAPS
+from testing.recorded import events_of
+
 PROGRAMS = ROOT / "tests" / "newlib"
-TARGET = ["-mcpu=cortex-m4", "-mthumb", "-Os"]
-STRICT = ["-Wall", "-Wextra", "-Werror"]
-COMPILERS = {"c": ["arm-none-eabi-gcc", "-std=gnu17"], "cpp": ["arm-none-eabi-g++", "-std=gnu++17"]}
-# rdimon: files and exit through the debugger, which is QEMU here.
-LIBRARIES = {
-    "nano": ["--specs=nano.specs", "--specs=rdimon.specs", "-u", "_printf_float"],
-    "newlib": ["--specs=rdimon.specs"],
-}
-QEMU = ["qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none"]
-SEMIHOSTING = ["-serial", "none", "-semihosting-config", "enable=on,target=native"]
+MAP = ("-Wl,-Map=firmware.map", f"-I{ROOT}")
+# newlib-nano prints floating-point numbers only if asked.
+NEWLIB = (*MAP, "-u", "_printf_float")
 ARCHIVES = {"nano": "libc_nano.a", "newlib": "libc.a"}
 # Where nm says that a member of a library defines a part of its allocator, or uses its state.
-PART = r"[TWVU] (?:_sbrk_r|__malloc_free_list|__malloc_av_|__malloc_lock)$"
-CALL = r"[TWV] _(?:malloc|calloc|realloc|free|memalign|malloc_usable_size)_r$"
+PART = r"[TWVU] (?:_sbrk_r|sbrk|__malloc_free_list|__malloc_av_|__malloc_lock)$"
+CALL = r"[TWV] _(?:malloc|calloc|realloc|free|memalign|malloc_usable_size|mallinfo)_r$"
 PLAN = Plan(
     classes=(PlanClass(24, 64), PlanClass(128, 16)),
     heap_bytes=131_072,
@@ -44,31 +45,8 @@ PLAN = Plan(
     layout="32",
     traces=(PlanTrace("program.tau", "ab" * 32, 1000, 50_000),),
 )
-
-
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command that must succeed and return its output."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def linked(
-    folder: Path, library: str, language: str, *words: str | Path
-) -> subprocess.CompletedProcess[str]:
-    """Compile and link what WORDS name, in LANGUAGE, with the firmware's objects and LIBRARY."""
-    firmware = ["tautochrone.o", "heap.o", "board.o"]
-    command = [*COMPILERS[language], *TARGET, *STRICT, *LIBRARIES[library], f"-I{folder}"]
-    link = ["-Wl,--gc-sections", "-Wl,-Map=firmware.map", "-T", BOARD / "board.ld"]
-    link += ["-o", "firmware.elf"]
-    whole = [*command, *words, *firmware, *link]
-    return subprocess.run(whole, cwd=folder, capture_output=True, text=True, timeout=300)
-
-
-def emulated(folder: Path) -> str:
-    """Run the firmware; return its output. Its exit status is 0."""
-    command = ["timeout", "60", *QEMU, *SEMIHOSTING, "-kernel", "firmware.elf"]
-    return run(*command, cwd=folder)
+# Sizes of the objects by which program.cpp says where it counts.
+GROWTH_BEGINS, GROWTH_ENDS, IN_MAIN = 4099, 4111, 4127
 
 
 def members(folder: Path) -> set[str]:
@@ -77,66 +55,127 @@ def members(folder: Path) -> set[str]:
     return set(re.findall(r"^\S*/libc\w*\.a\((\S+)\)$", included, re.M))
 
 
-def members_of_its_allocator(folder: Path, library: str) -> set[str]:
-    """The members of LIBRARY that are, or need, its own allocator."""
-    compiler = [*COMPILERS["c"], *TARGET]
-    archive = run(*compiler, f"-print-file-name={ARCHIVES[library]}", cwd=folder).strip()
-    listing = run("arm-none-eabi-nm", "-A", archive, cwd=folder)
-    return set(re.findall(rf":(\S+\.o):\S* +(?:{PART}|{CALL})", listing, re.M))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The firmware's folder of the tutorial, compiled."""
-    made = tmp_path_factory.mktemp("firmware")
-    run(sys.executable, ROOT / "scripts" / "amalgamate.py", made, cwd=ROOT)
-    save_header(PLAN, made / "heap_plan.h", "tau plan")
-    (made / "heap.c").write_text(shown(TUTORIAL, "heap.c"))
-    sources = ["tautochrone.c", "heap.c", BOARD / "board.c"]
-    run(*COMPILERS["c"], *TARGET, *STRICT, f"-I{made}", "-c", *sources, cwd=made)
-    return made
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("language", COMPILERS)
-def test_the_tutorials_heap_is_the_only_one(folder: Path, library: str, language: str) -> None:
-    seed = random.randrange(2**31)
-    print(f"seed {seed}")
-    source = PROGRAMS / f"program.{language}"
-    done = linked(folder, library, language, source, f"-DSEED={seed}u")
-    assert done.returncode == 0, done.stderr
+def assert_nothing_of_its_allocator(folder: Path, compiler: tuple[str, ...], name: str) -> None:
+    """No member of the library NAME was taken that is, or needs, its own allocator."""
+    archive = firmware.run(*compiler, f"-print-file-name={name}", cwd=folder).strip()
+    listing = firmware.run("arm-none-eabi-nm", "-A", archive, cwd=folder)
+    its_own = set(re.findall(rf":(\S+\.o):\S* +(?:{PART}|{CALL})", listing, re.M))
+    assert len(its_own) > 6, "all of its functions are known"
     taken = members(folder)
     assert any("printf" in name for name in taken), "the map was read"
-    its_own = members_of_its_allocator(folder, library)
-    assert len(its_own) > 6, "all of its functions are known"
     assert taken & its_own == set()
-    printed = emulated(folder)
-    assert printed.endswith("all holds\n"), printed
-    assert language != "c" or "printed 2.50\n" in printed
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("call", ["mallinfo()", "malloc_stats()", "malloc_trim(0)"])
-def test_what_describes_newlibs_heap_does_not_link(folder: Path, library: str, call: str) -> None:
-    """As the tutorial says, instead of being linked next to ours."""
-    (folder / "user.c").write_text(f"#include <malloc.h>\nint main(void) {{ {call}; return 0; }}\n")
-    done = linked(folder, library, "c", folder / "user.c")
-    assert done.returncode != 0
-    assert "multiple definition" in done.stderr or "undefined reference" in done.stderr
+def test_every_function_of_c_is_served(tmp_path: Path, library: str) -> None:
+    seed = random.randrange(2**31)
+    print(f"seed {seed}")
+    save_header(PLAN, tmp_path / "heap_plan.h", "tau plan")
+    sources, flags = [PROGRAMS / "program.c", *HEAP], (*NEWLIB, f"-DSEED={seed}u")
+    elf = firmware.firmware(sources, tmp_path, flags, library)
+    assert_nothing_of_its_allocator(
+        tmp_path, ("arm-none-eabi-gcc", *CORTEX_M4), ARCHIVES[library]
+    )
+    assert firmware.emulate(elf) == "printed 2.50\nall holds\n"
 
 
-PICOLIBC = ["riscv64-unknown-elf-gcc", "--specs=picolibc.specs", "-march=rv32imac", "-mabi=ilp32"]
-PICOLIBC_USER = """#include <stdlib.h>
-#include <string.h>
-int main(void) { return realloc(strdup("text"), 40) == NULL || aligned_alloc(64, 64) == NULL; }
-"""
-
-
-def test_picolibc_takes_it_whole(folder: Path) -> None:
-    (folder / "user.c").write_text(PICOLIBC_USER)
-    sources = ["user.c", "heap.c", "tautochrone.c"]
-    link = ["-Wl,-Map=firmware.map", "-Wl,--defsym=__ram_size=0x100000", "-o", "picolibc.elf"]
-    run(*PICOLIBC, "-Os", *STRICT, f"-I{folder}", *sources, *link, cwd=folder)
-    taken = members(folder)
+def test_every_function_of_picolibc_is_served(tmp_path: Path) -> None:
+    seed = random.randrange(2**31)
+    print(f"seed {seed}")
+    save_header(PLAN, tmp_path / "heap_plan.h", "tau plan")
+    sources, flags = [PROGRAMS / "program.c", *HEAP], (*MAP, f"-I{tmp_path}", f"-DSEED={seed}u")
+    elf = firmware.picolibc_firmware(sources, tmp_path, *flags)
+    taken = members(tmp_path)
     assert any("strdup" in name for name in taken), "the map was read"
-    assert not [name for name in taken if "malloc" in name or "sbrk" in name]
+    # valloc calls memalign.
+    its_own = {name for name in taken if "nano-malloc" in name or "sbrk" in name}
+    assert its_own == {"nano-malloc-valloc.c.o"}
+    firmware.emulate(elf, machine=firmware.QEMU_RISCV)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("call", ["malloc_stats()", "malloc_trim(0)"])
+def test_what_describes_newlibs_heap_does_not_link(
+    tmp_path: Path, library: str, call: str
+) -> None:
+    """As the port says, instead of being linked next to ours."""
+    save_header(PLAN, tmp_path / "heap_plan.h", "tau plan")
+    user = tmp_path / "user.c"
+    user.write_text(f"#include <malloc.h>\nint main(void) {{ {call}; return 0; }}\n")
+    with pytest.raises(AssertionError, match="multiple definition|undefined reference"):
+        firmware.firmware([user, *HEAP], tmp_path, NEWLIB, library)
+
+
+def numbers_of(text: str) -> tuple[firmware.Printed, int, int]:
+    """What program.cpp prints: its result, and the bytes counted of its growth and in main."""
+    line, counts = text.splitlines(keepends=True)
+    grew, used = re.fullmatch(r"grew (\d+) used (\d+)\n", counts).groups()
+    return firmware.printed(line), int(grew), int(used)
+
+
+def chunk_bytes(library: str, size_bytes: int) -> int:
+    """What a library takes from the end of its heap for an object."""
+    if library == "nano":
+        return max(12, (size_bytes + 3) // 4 * 4 + 8)
+    return max(16, (size_bytes + 4 + 7) // 8 * 8)
+
+
+def used_by(model: Tlsf | Budget | Pools) -> int:
+    """The bytes of used buckets and blocks in a heap of the model."""
+    regions = getattr(model, "bands", getattr(model, "regions", []))
+    rest = getattr(model, "shared", None if regions else model)
+    dedicated = sum(len(each.used) * each.bucket_bytes for each in regions)
+    return dedicated + (rest.used_bytes if rest else 0)
+
+
+def used_in_main(plan: Plan, trace: Path) -> int:
+    """The bytes in use on a heap of the plan, in the model, where program.cpp counts in main."""
+    if plan.system == "pools":
+        model = Pools([tuple(each) for each in plan.classes], 0, alignment=plan.alignment_bytes)
+    else:
+        model = model_of(plan.system, plan.heap_bytes, plan)
+    places: dict[int, int | None] = {}
+    for row in events_of(trace):
+        size, slot = int(row["size_bytes"]), int(row["slot"])
+        if OPS[row["op"]] == "free":
+            assert model.free(places.pop(slot)) == "OK"
+            continue
+        places[slot] = allocated(model, row, max(size, 1), places.get(slot))
+        assert places[slot] is not None
+        if size == IN_MAIN:
+            return used_by(model)
+    raise AssertionError("nothing marks where the program counts")
+
+
+@pytest.mark.parametrize(
+    ("library", "way"),
+    [
+        ("nano", ("--pools", "never")),
+        ("nano", ("--guarantee",)),
+        ("newlib", ("--pools", "always")),
+    ],
+)
+def test_cpp_runs_on_its_plan(tmp_path: Path, library: str, way: tuple[str, ...]) -> None:
+    seed = random.randrange(1, 2**30)
+    print(f"seed {seed}")
+    program, trace = PROGRAMS / "program.cpp", tmp_path / "program.tau"
+    recorder = (*NEWLIB, f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', WRAPS)
+    recording = firmware.firmware([program, RECORDER], tmp_path, recorder, library)
+    said, grew, _ = numbers_of(firmware.emulate(recording, seed))
+    imported = import_file(tmp_path / CAPTURE, trace)
+    assert misuse_of(imported) == (0, 0, 0, 0)
+    calls = firmware.calls_of(trace)
+    sizes = [size for _, size, _ in calls]
+    growth = sizes[sizes.index(GROWTH_BEGINS) + 1 : sizes.index(GROWTH_ENDS)]
+    assert len(growth) == 48
+    assert sum(chunk_bytes(library, size) for size in growth) == grew
+
+    words = ("plan", trace, *way, "--margin", "0%", "-o", tmp_path / "plan.toml")
+    tau_done(*words, "--header", tmp_path / "heap_plan.h")
+    elf = firmware.firmware([program, *HEAP], tmp_path, NEWLIB, library)
+    compiler = ("arm-none-eabi-gcc", *CORTEX_M4)
+    assert_nothing_of_its_allocator(tmp_path, compiler, ARCHIVES[library])
+    on_plan, _, used = numbers_of(firmware.emulate(elf, seed))
+    assert on_plan == said and said.failed == 0
+    plan = load_plan(tmp_path / "plan.toml")
+    assert used == used_in_main(plan, trace)

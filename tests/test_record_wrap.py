@@ -44,12 +44,6 @@ int main(void) {
     _exit(0);
 }
 """
-PICOLIBC = ["riscv64-unknown-elf-gcc", "--specs=picolibc.specs", "--oslib=semihost"]
-PICOLIBC += ["--crt0=semihost", "-march=rv32imac", "-mabi=ilp32"]
-PICOLIBC_MEMORY = ["__flash=0x80000000", "__flash_size=0x200000", "__ram=0x80200000"]
-PICOLIBC_MEMORY += ["__ram_size=0x200000"]
-QEMU_RISCV = ["qemu-system-riscv32", "-M", "virt", "-bios", "none", "-display", "none"]
-QEMU_RISCV += ["-monitor", "none", "-serial", "none"]
 
 
 def every_function_of_newlib(folder: Path, library: str) -> None:
@@ -61,11 +55,8 @@ def every_function_of_newlib(folder: Path, library: str) -> None:
 
 def every_function_of_picolibc(folder: Path) -> None:
     """Record every_function.c in a firmware for RV32IMAC."""
-    memory = [f"-Wl,--defsym={word}" for word in PICOLIBC_MEMORY]
-    sources = [EVERY, RECORDER, WRAPS, *memory]
-    run(*PICOLIBC, "-Os", *STRICT, *RECORD, *sources, "-o", "firmware.elf", cwd=folder)
-    semihosting = ["-semihosting-config", "enable=on,target=native,arg=firmware"]
-    run(*QEMU_RISCV, *semihosting, "-kernel", "firmware.elf", cwd=folder)
+    elf = firmware.picolibc_firmware([EVERY, RECORDER], folder, *RECORD, WRAPS)
+    firmware.emulate(elf, machine=firmware.QEMU_RISCV)
 
 
 def every_function_of_linux(folder: Path, compiler: str) -> None:

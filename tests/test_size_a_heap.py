@@ -1,8 +1,9 @@
-"""docs/tutorials/size-a-heap.md leads from a pointer-rich firmware to one that runs on its plan.
+"""Two pages lead from a pointer-rich firmware to one that runs on its plan.
 
-Method: the page is run as test_pages.py runs the others, with a program of tests/firmware in place
-of its dots. The firmware that it leads to runs in QEMU on the recorded input and on fresh ones: no
-allocation fails, and the checksum equals the same program's on this machine.
+Method: docs/tutorials/size-a-heap.md and docs/ports/newlib.md are run as test_pages.py runs the
+others, with a program of tests/firmware in place of their dots. The firmware that they lead to runs
+in QEMU on the recorded input and, after the tutorial, on fresh ones: no allocation fails, and the
+checksum equals the same program's on this machine.
 """
 
 import json
@@ -24,13 +25,11 @@ FRESH_SEEDS = 20
 DAYS = {"monday.tau": 2, "tuesday.tau": 3, "wednesday.tau": 4, "new.tau": 5}
 ARMHF = "arm-linux-gnueabihf-gcc"
 PAGE = "docs/tutorials/size-a-heap.md"
+PORT = "docs/ports/newlib.md"
 
 
-def page_of(program: str) -> Page:
-    """The tutorial with a program of ours in place of its dots, and with recordings of other days.
-
-    The plan's firmware is built before it is verified.
-    """
+def page_of(path: str, program: str) -> Page:
+    """A page with a program of ours in place of its dots, and with recordings of other days."""
     source, nano = source_of(program), shlex.join(LIBRARIES["nano"])
     board = f"{FIRMWARE / 'board.c'} -T {FIRMWARE / 'board.ld'}"
     target = f"-mcpu=cortex-m4 -mthumb -Os {nano} {source} {board}"
@@ -39,18 +38,13 @@ def page_of(program: str) -> Page:
         f" -kernel firmware.elf\ntau import capture.bin -o {name}\n"
         for name, seed in DAYS.items()
     )
-    planned = "cp heap.c firmware/heap.c\narm-none-eabi-gcc -std=gnu17 -Ifirmware"
-    planned += f" {target} -Wl,--no-warn-rwx-segments firmware/heap.c firmware/tautochrone.c"
-    planned += " -o firmware/firmware.elf\n"
-    verified = "tau verify plan.toml program.tau --elf"
     instead = {
-        "-mcpu=cortex-m4 -mthumb -Os …": f"{target} -o firmware.elf",
+        "-mcpu=cortex-m4 -mthumb -Os …": target,
         "-g …": f"-g -Os {source}",
         "--its arguments": "1",
         "tau plan monday.tau": f"{days}tau plan monday.tau",
-        verified: f"{planned}{verified}",
     }
-    return Page(PAGE, instead=instead)
+    return Page(path, instead=instead)
 
 
 def checksum_of(program: str, folder: Path, seed: int) -> str:
@@ -69,20 +63,24 @@ def assert_runs(elf: Path, program: str, folder: Path, seeds: list[int]) -> None
         assert said == firmware.Printed(checksum_of(program, folder, seed), 0), seed
 
 
-def test_the_tutorial_leads_to_a_firmware_that_runs(tmp_path: Path) -> None:
-    program, chosen = "cache", random.Random()
-    seeds = [1, *(chosen.randrange(2, 2**31) for _ in range(FRESH_SEEDS))]
+@pytest.mark.parametrize(
+    ("path", "program", "fresh_seeds"), [(PAGE, "cache", FRESH_SEEDS), (PORT, "strings", 0)]
+)
+def test_a_page_leads_to_a_firmware_that_runs(
+    tmp_path: Path, path: str, program: str, fresh_seeds: int
+) -> None:
+    chosen = random.Random()
+    seeds = [1, *(chosen.randrange(2, 2**31) for _ in range(fresh_seeds))]
     print(f"seeds {seeds}")
-    read(page_of(program), tmp_path)
-    assert_runs(tmp_path / "firmware" / "firmware.elf", program, tmp_path, seeds)
+    read(page_of(path, program), tmp_path)
+    assert_runs(tmp_path / "planned.elf", program, tmp_path, seeds)
 
 
 def planned(program: str, folder: Path) -> list[Path]:
-    """The sources of a program with the page's files, the core's among them, in a folder."""
+    """The sources of a program, and its heap's in a folder, with the page's header."""
     run(sys.executable, ROOT / "scripts" / "amalgamate.py", folder, cwd=ROOT)
-    for name in ("heap.c", "watch.h"):
-        (folder / name).write_text(shown(PAGE, name))
-    return [source_of(program), *folder.glob("tautochrone*.c"), folder / "heap.c"]
+    (folder / "watch.h").write_text(shown(PAGE, "watch.h"))
+    return [source_of(program), *folder.glob("tautochrone*.c")]
 
 
 WATCH = """

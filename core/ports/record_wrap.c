@@ -257,6 +257,7 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_reallocarray(void *old, size_t count, size_t size);
 void __wrap_free(void *object);
+void __wrap_cfree(void *object);
 void *__wrap_memalign(size_t alignment, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 int __wrap_posix_memalign(void **object, size_t alignment, size_t size);
@@ -293,6 +294,13 @@ void *__wrap_reallocarray(void *old, size_t count, size_t size) {
 }
 
 void __wrap_free(void *object) {
+    record_note_free(record_enter(), object, RECORD_CALLER);
+    __real_free(object);
+    record_leave();
+}
+
+// In picolibc another name of free, which free's flag does not reach.
+void __wrap_cfree(void *object) {
     record_note_free(record_enter(), object, RECORD_CALLER);
     __real_free(object);
     record_leave();

@@ -59,6 +59,10 @@ int main(void) {
 #endif
     library();
     free(malloc(nothing));
+#ifdef __NEWLIB__  // picolibc defines it, too
+    cfree(objects[0]);
+    objects[0] = NULL;
+#endif
     for (size_t i = 0; i < 8; i++) {
         free(objects[i]);
     }

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tautochrone.h"
-
 #include "heap_plan.h"
 
 #define CHECK(holds)                                                                               \
@@ -53,7 +51,9 @@ static void check_growth(void) {
     }
     bytes = ours(reallocarray(bytes, 10, 4));
     CHECK(bytes[39] == 1);
-    free(bytes);
+    errno = 0;
+    CHECK(reallocarray(bytes, huge, 4) == NULL && errno == ENOMEM);
+    cfree(bytes);
 }
 
 static void check_library(void) {
@@ -108,7 +108,22 @@ static void check_alignment(void) {
     CHECK(memalign(24, 40) == NULL && errno == EINVAL);
 }
 
+static void check_statistics(void) {
+    const struct mallinfo before = mallinfo();
+    void *const objects[] = {ours(malloc(24)), ours(malloc(700))};
+    const struct mallinfo during = mallinfo();
+    CHECK(during.uordblks - before.uordblks >= 24 + 704 &&
+          during.uordblks - before.uordblks <= 32 + 720);
+    CHECK(during.uordblks + during.fordblks == before.uordblks + before.fordblks);
+    CHECK(during.arena == TAU_PLAN_HEAP_BYTES && during.fordblks < during.arena);
+    free(objects[0]);
+    free(objects[1]);
+    CHECK(mallinfo().uordblks == before.uordblks && mallinfo().fordblks == before.fordblks);
+}
+
+#if defined(__NEWLIB__) && !defined(__PICOLIBC__)
 static void check_reentrant(void) {
+    CHECK(_mallinfo_r(_REENT).uordblks == mallinfo().uordblks);
     char *object = ours(_malloc_r(_REENT, 20));
     strcpy(object, "reentrant");
     object = ours(_realloc_r(_REENT, object, 600));
@@ -122,6 +137,9 @@ static void check_reentrant(void) {
     CHECK((uintptr_t)object % 32 == 0);
     free(object);
 }
+#else
+static void check_reentrant(void) {}
+#endif
 
 // Random objects, each filled with its number, through malloc, realloc and free.
 static void check_churn(unsigned int seed) {
@@ -155,6 +173,7 @@ int main(void) {
     check_library();
     check_edges();
     check_alignment();
+    check_statistics();
     check_reentrant();
     check_churn(SEED);
     // All is free again but what the library keeps.

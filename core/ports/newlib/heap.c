@@ -1,0 +1,212 @@
+// Serves every call of a firmware's heap from the heap of a plan, with newlib, newlib-nano and
+// picolibc. Add this file and the core's to the build, with the plan's optimization (-Os):
+//
+//   tau plan program.tau -o plan.toml --header heap_plan.h
+//   gcc … -Itautochrone -I. tautochrone/core/ports/newlib/heap.c tautochrone/core/tlsf.c
+//   tautochrone/core/budget.c
+//
+// A guaranteed plan also needs core/pools.c. Compile them as C, also in a C++ firmware. Remove
+// record_wrap.c and its flags.
+//
+// Every function by which these libraries reach their heap is defined here, so the linker takes
+// none of theirs. strdup, printf, valloc, reallocf, and C++'s new and delete call these functions.
+// mallinfo describes this heap. malloc_stats and malloc_trim describe the library's own: a firmware
+// that calls one of them does not link.
+//
+// The first call makes the heap: constructors and the C library allocate before main. With threads
+// or interrupts, define the two lock hooks of core/port.h, and allocate once before the second
+// thread starts.
+#include <errno.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "core/pools.h"
+
+#include "heap_plan.h"
+
+static _Alignas(TAU_PLAN_ALIGNMENT) unsigned char heap_memory[TAU_PLAN_HEAP_BYTES];
+static tau_plan_heap *heap;
+
+static bool heap_is_ready(void) {
+    if (heap == NULL) {
+        heap = tau_plan_init(heap_memory);
+    }
+    return heap != NULL;
+}
+
+static void *heap_object_or_error(void *object) {
+    if (object == NULL) {
+        errno = ENOMEM;
+    }
+    return object;
+}
+
+// An object of no bytes is one of a byte: many programs take NULL for a failure.
+static size_t heap_at_least_one(size_t size) {
+    return size == 0 ? 1 : size;
+}
+
+static bool heap_is_power_of_two(size_t alignment) {
+    return alignment != 0 && (alignment & (alignment - 1)) == 0;
+}
+
+static void *heap_aligned(size_t alignment, size_t size) {
+    return heap_is_ready() ? tau_plan_aligned_alloc(heap, alignment, heap_at_least_one(size))
+                           : NULL;
+}
+
+void *malloc(size_t size) {
+    return heap_object_or_error(heap_is_ready() ? tau_plan_malloc(heap, heap_at_least_one(size))
+                                                : NULL);
+}
+
+void *calloc(size_t count, size_t size) {
+    if (count == 0 || size == 0) {
+        count = size = 1;
+    }
+    return heap_object_or_error(heap_is_ready() ? tau_plan_calloc(heap, count, size) : NULL);
+}
+
+void free(void *pointer) {
+    if (pointer != NULL) {
+        (void)tau_plan_free(heap, pointer);
+    }
+}
+
+void *realloc(void *pointer, size_t size) {
+    if (pointer == NULL) {
+        return malloc(size);
+    }
+    if (size == 0) {
+        free(pointer);
+        return NULL;
+    }
+    return heap_object_or_error(tau_plan_realloc(heap, pointer, size));
+}
+
+void *memalign(size_t alignment, size_t size) {
+    if (!heap_is_power_of_two(alignment)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    return heap_object_or_error(heap_aligned(alignment, size));
+}
+
+void *aligned_alloc(size_t alignment, size_t size) {
+    return memalign(alignment, size);
+}
+
+int posix_memalign(void **object, size_t alignment, size_t size) {
+    if (!heap_is_power_of_two(alignment) || alignment < sizeof(void *)) {
+        return EINVAL;
+    }
+    void *made = heap_aligned(alignment, size);
+    if (made == NULL) {
+        return ENOMEM;
+    }
+    *object = made;
+    return 0;
+}
+
+void *reallocarray(void *pointer, size_t count, size_t size) {
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realloc(pointer, bytes);
+}
+
+void cfree(void *pointer) {
+    free(pointer);
+}
+
+size_t malloc_usable_size(void *pointer) {
+    return pointer == NULL ? 0 : tau_plan_usable_size(heap, pointer);
+}
+
+// One for each kind of plan.
+static inline void heap_count_tlsf(struct mallinfo *info, struct tau_tlsf_statistics found) {
+    info->uordblks += found.used_bytes;
+    info->fordblks += found.free_bytes;
+}
+
+static inline void heap_count_shared(struct mallinfo *info, const struct tau_tlsf *shared) {
+    heap_count_tlsf(info, tau_tlsf_statistics(shared));
+}
+
+static inline void heap_count_budget(struct mallinfo *info, const struct tau_budget *budget) {
+    const struct tau_budget_statistics all = tau_budget_statistics(budget);
+    heap_count_tlsf(info, all.shared);
+    for (size_t i = 0; i < all.classes_count; i++) {  // bound: TAU_BUDGET_CLASSES_MAX
+        const struct tau_budget_class_statistics class = tau_budget_class_statistics(budget, i);
+        info->uordblks += (size_t) class.size_bytes * class.used_count;
+        info->fordblks += (size_t) class.size_bytes * (class.count - class.used_count);
+    }
+}
+
+static inline void heap_count_pools(struct mallinfo *info, const struct tau_pools *pools) {
+    const struct tau_pools_statistics all = tau_pools_statistics(pools);
+    heap_count_tlsf(info, all.overflow);
+    for (size_t i = 0; i < all.bands_count; i++) {  // bound: TAU_BUDGET_CLASSES_MAX
+        const struct tau_pools_band_statistics band = tau_pools_band_statistics(pools, i);
+        info->uordblks += (size_t)band.size_bytes * band.used_count;
+        info->fordblks += (size_t)band.size_bytes * (band.limit_count - band.used_count);
+    }
+}
+
+// Bytes of blocks with their headers: used (uordblks) and free (fordblks). The rest of the heap
+// (arena) is its tables. The other fields are 0.
+struct mallinfo mallinfo(void) {
+    struct mallinfo info = {.arena = TAU_PLAN_HEAP_BYTES};
+    if (heap_is_ready()) {
+        _Generic(heap, struct tau_tlsf *
+                 : heap_count_shared, struct tau_budget *
+                 : heap_count_budget, struct tau_pools *
+                 : heap_count_pools)(&info, heap);
+    }
+    return info;
+}
+
+#if defined(__NEWLIB__) && !defined(__PICOLIBC__)
+
+// ---- newlib's own calls: printf, strdup, fopen, … ----
+
+void *_malloc_r(struct _reent *task, size_t size) {
+    (void)task;
+    return malloc(size);
+}
+
+void *_calloc_r(struct _reent *task, size_t count, size_t size) {
+    (void)task;
+    return calloc(count, size);
+}
+
+void _free_r(struct _reent *task, void *pointer) {
+    (void)task;
+    free(pointer);
+}
+
+void *_realloc_r(struct _reent *task, void *pointer, size_t size) {
+    (void)task;
+    return realloc(pointer, size);
+}
+
+void *_memalign_r(struct _reent *task, size_t alignment, size_t size) {
+    (void)task;
+    return memalign(alignment, size);
+}
+
+size_t _malloc_usable_size_r(struct _reent *task, void *pointer) {
+    (void)task;
+    return malloc_usable_size(pointer);
+}
+
+struct mallinfo _mallinfo_r(struct _reent *task) {
+    (void)task;
+    return mallinfo();
+}
+#endif
