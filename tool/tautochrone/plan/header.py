@@ -43,7 +43,7 @@ def header_text(plan: Plan, made_by: str) -> str:
     )
 
 
-# For heap.c of a firmware: the same calls with pools and without.
+# For core/ports/newlib/heap.c: the same calls with pools and without.
 USE = (
     "//   alignas(TAU_PLAN_ALIGNMENT) static unsigned char memory[TAU_PLAN_HEAP_BYTES];",
     "//   heap = tau_plan_init(memory);  // then tau_plan_malloc(heap, size_bytes), …",

@@ -1,8 +1,8 @@
 """Replays recordings on the functions of a user's linked program: `tau verify --elf`.
 
 The program is not started. Its memory is as a loader leaves it: initialized variables, the rest
-zero. Its malloc makes the heap at the first call, as the tutorial's heap.c does; that call is not
-counted. All its code may run, except code that reaches a device.
+zero. Its malloc makes the heap at the first call, as core/ports/newlib/heap.c does. That call is
+not counted. All its code may run, except code that reaches a device.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ INIT = {
 BUILT = "tau_tlsf_built_"
 CLASSES = "tau_plan_classes"  # the header's pools
 TUTORIAL = "docs/tutorials/size-a-heap.md"
-HEAP_STEP = f"build the tutorial's heap.c and the plan's header into it ({TUTORIAL})"
+HEAP_STEP = f"build core/ports/newlib/heap.c and the plan's header into it ({TUTORIAL})"
 AS_LINKED = "name the file as it was linked"
 
 
