@@ -8,7 +8,6 @@ The linker's map names the library's objects that were taken.
 
 import random
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -55,9 +54,10 @@ def members(folder: Path) -> set[str]:
     return set(re.findall(r"^\S*/libc\w*\.a\((\S+)\)$", included, re.M))
 
 
-def assert_nothing_of_its_allocator(folder: Path, compiler: tuple[str, ...], name: str) -> None:
-    """No member of the library NAME was taken that is, or needs, its own allocator."""
-    archive = firmware.run(*compiler, f"-print-file-name={name}", cwd=folder).strip()
+def assert_nothing_of_its_allocator(folder: Path, library: str) -> None:
+    """No member of LIBRARY was taken that is, or needs, its own allocator."""
+    asked = f"-print-file-name={ARCHIVES[library]}"
+    archive = firmware.run("arm-none-eabi-gcc", *CORTEX_M4, asked, cwd=folder).strip()
     listing = firmware.run("arm-none-eabi-nm", "-A", archive, cwd=folder)
     its_own = set(re.findall(rf":(\S+\.o):\S* +(?:{PART}|{CALL})", listing, re.M))
     assert len(its_own) > 6, "all of its functions are known"
@@ -73,9 +73,7 @@ def test_every_function_of_c_is_served(tmp_path: Path, library: str) -> None:
     save_header(PLAN, tmp_path / "heap_plan.h", "tau plan")
     sources, flags = [PROGRAMS / "program.c", *HEAP], (*NEWLIB, f"-DSEED={seed}u")
     elf = firmware.firmware(sources, tmp_path, flags, library)
-    assert_nothing_of_its_allocator(
-        tmp_path, ("arm-none-eabi-gcc", *CORTEX_M4), ARCHIVES[library]
-    )
+    assert_nothing_of_its_allocator(tmp_path, library)
     assert firmware.emulate(elf) == "printed 2.50\nall holds\n"
 
 
@@ -147,35 +145,28 @@ def used_in_main(plan: Plan, trace: Path) -> int:
     raise AssertionError("nothing marks where the program counts")
 
 
-@pytest.mark.parametrize(
-    ("library", "way"),
-    [
-        ("nano", ("--pools", "never")),
-        ("nano", ("--guarantee",)),
-        ("newlib", ("--pools", "always")),
-    ],
-)
-def test_cpp_runs_on_its_plan(tmp_path: Path, library: str, way: tuple[str, ...]) -> None:
+WAYS = {"nano": (("--pools", "never"), ("--guarantee",)), "newlib": (("--pools", "always"),)}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_cpp_runs_on_its_plan(tmp_path: Path, library: str) -> None:
     seed = random.randrange(1, 2**30)
     print(f"seed {seed}")
     program, trace = PROGRAMS / "program.cpp", tmp_path / "program.tau"
     recorder = (*NEWLIB, f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', WRAPS)
     recording = firmware.firmware([program, RECORDER], tmp_path, recorder, library)
     said, grew, _ = numbers_of(firmware.emulate(recording, seed))
-    imported = import_file(tmp_path / CAPTURE, trace)
-    assert misuse_of(imported) == (0, 0, 0, 0)
-    calls = firmware.calls_of(trace)
-    sizes = [size for _, size, _ in calls]
+    assert said.failed == 0
+    assert misuse_of(import_file(tmp_path / CAPTURE, trace)) == (0, 0, 0, 0)
+    sizes = [size for _, size, _ in firmware.calls_of(trace)]
     growth = sizes[sizes.index(GROWTH_BEGINS) + 1 : sizes.index(GROWTH_ENDS)]
     assert len(growth) == 48
     assert sum(chunk_bytes(library, size) for size in growth) == grew
-
-    words = ("plan", trace, *way, "--margin", "0%", "-o", tmp_path / "plan.toml")
-    tau_done(*words, "--header", tmp_path / "heap_plan.h")
-    elf = firmware.firmware([program, *HEAP], tmp_path, NEWLIB, library)
-    compiler = ("arm-none-eabi-gcc", *CORTEX_M4)
-    assert_nothing_of_its_allocator(tmp_path, compiler, ARCHIVES[library])
-    on_plan, _, used = numbers_of(firmware.emulate(elf, seed))
-    assert on_plan == said and said.failed == 0
-    plan = load_plan(tmp_path / "plan.toml")
-    assert used == used_in_main(plan, trace)
+    for way in WAYS[library]:
+        words = ("plan", trace, *way, "--margin", "0%", "-o", tmp_path / "plan.toml", "--force")
+        tau_done(*words, "--header", tmp_path / "heap_plan.h")
+        elf = firmware.firmware([program, *HEAP], tmp_path, NEWLIB, library)
+        assert_nothing_of_its_allocator(tmp_path, library)
+        on_plan, _, used = numbers_of(firmware.emulate(elf, seed))
+        assert on_plan == said
+        assert used == used_in_main(load_plan(tmp_path / "plan.toml"), trace)
