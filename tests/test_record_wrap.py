@@ -1,9 +1,9 @@
 """record_wrap.c records every call of the heap once, whatever the C library does inside of it.
 
-Method: a program calls each function with a size of its own; the recording has each of them, on
-newlib, newlib-nano and picolibc in QEMU, and in static programs of glibc and musl. Correct programs
-in C and C++ have no misuse. A stand-in for FreeRTOS's heap gives its blocks' sizes to traceMALLOC;
-the recording has the requested ones.
+Method: a program calls each function with a size of its own; the recording has each of them with
+its size and caller, on newlib, newlib-nano and picolibc in QEMU, and in static programs of glibc
+and musl. Correct programs in C and C++ have no misuse. A stand-in for FreeRTOS's heap gives its
+blocks' sizes to traceMALLOC; the recording has the requested ones.
 """
 
 import csv
@@ -11,6 +11,7 @@ import random
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from tautochrone.convert.importing import Imported, import_file
 from tautochrone.trace.abi import of_header, of_host
@@ -19,7 +20,7 @@ from tautochrone.trace.file import open_trace
 
 from testing import firmware
 from testing.firmware import CAPTURE, FIRMWARE, RECORDER, ROOT, STRICT, WRAPS, run
-from testing.recorded import operations_of
+from testing.recorded import events_of, operations_of
 
 RECORD = (f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', f"-I{ROOT}")
 EVERY = FIRMWARE / "every_function.c"
@@ -72,6 +73,21 @@ def misuse_of(imported: Imported) -> tuple[int, ...]:
     return (*misuse, imported.implied_frees)
 
 
+def callers_by_size(elf: Path, trace: Path) -> dict[int, str]:
+    """The function that contains the call site of the first object of each size."""
+    with elf.open("rb") as file:
+        symbols = list(ELFFile(file).get_section_by_name(".symtab").iter_symbols())
+    spans = [(each["st_value"] & ~1, each["st_size"], each.name) for each in symbols]
+    with open_trace(trace) as reader:
+        sites = [offset for _, offset in reader.sites()]
+    found: dict[int, str] = {}
+    for size, site in events_of(trace)[["size_bytes", "site"]].tolist():
+        place = sites[site - 1] - 2  # in the call, which the site is the end of
+        names = [name for start, length, name in spans if start <= place < start + length]
+        found.setdefault(size, names[0] if names else "")
+    return found
+
+
 @pytest.mark.parametrize(
     ("library", "abi"),
     [("nano", "arm"), ("newlib", "arm"), ("picolibc", "riscv32"), ("gcc", ""), ("musl-gcc", "")],
@@ -83,17 +99,22 @@ def test_every_function_is_recorded_once(tmp_path: Path, library: str, abi: str)
         every_function_of_picolibc(tmp_path)
     else:
         every_function_of_linux(tmp_path, library)
-    imported = import_file(tmp_path / CAPTURE, tmp_path / "out.tau")
+    trace = tmp_path / "out.tau"
+    imported = import_file(tmp_path / CAPTURE, trace)
     assert misuse_of(imported) == (0, 0, 0, 0)
-    with open_trace(tmp_path / "out.tau") as reader:
+    with open_trace(trace) as reader:
         assert of_header(reader.header) == (abi or of_host())
         assert reader.header["ended"] == "exit" and not reader.ending.remarks
     expected = [*EXPECTED, *(EXPECTED_OF_NEWLIB if abi == "arm" else []), *EXPECTED_AT_THE_END]
     numbers = {int(line.split()[1]) for line in expected}
-    events = operations_of(tmp_path / "out.tau")
+    events = operations_of(trace)
     told = [f"{op} {size}" for op, size, _ in events if op != "free" and size in numbers]
     # The last is a realloc to 0 bytes, in libraries that keep such an object.
     assert [line for line in told if line != "realloc 0"] == expected
+    callers = callers_by_size(tmp_path / ("firmware.elf" if abi else "program"), trace)
+    direct = numbers - {0, 1001, 1013}
+    assert {size: callers[size] for size in direct} == dict.fromkeys(direct, "main")
+    assert callers[1001] == "begin" and "strdup" in callers[1013]
     size_of_live: dict[int, int] = {}
     for op, size, slot in events:
         if op == "free":
