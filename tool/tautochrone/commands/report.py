@@ -259,7 +259,7 @@ def _page(
     }
     html = page.page(
         title or parts[0].title,
-        " ".join(sentences),
+        sentences,
         facts,
         panels,
         plan_path.read_text("utf-8") if plan_path else None,

@@ -37,7 +37,7 @@ class Part:
 
 def page(
     title: str,
-    verdict: str,
+    sentences: Sequence[str],
     facts: Mapping[str, str],
     panels: Sequence[Panel],
     plan_toml: str | None,
@@ -46,8 +46,9 @@ def page(
 ) -> str:
     """Return the report as HTML.
 
-    `facts` describe the recording, `provenance` how the report was made, and `remarks` the gaps.
-    All of them are escaped. `plan_toml` is the plan's text, or None.
+    The first of the `sentences` is the headline. `facts` describe the recording, `provenance` how
+    the report was made, and `remarks` the gaps. All of them are escaped. `plan_toml` is the plan's
+    text, or None.
     """
     models = {panel.name: draw(panel.figure) for panel in panels if panel.figure is not None}
     script, divisions = components(models)
@@ -62,7 +63,8 @@ def page(
         )
     made = Template((HERE / "page.html").read_text("utf-8")).substitute(
         title=html.escape(title),
-        verdict=html.escape(verdict),
+        headline=html.escape(sentences[0]),
+        details=html.escape(" ".join(sentences[1:])),
         remarks="".join(f'<p class="remark">{html.escape(remark)}</p>' for remark in remarks),
         facts=_definitions(facts),
         sections=sections,

@@ -108,7 +108,7 @@ def _listed(entry: Entry) -> dict[str, Any]:
 def _said(
     peak_live_bytes: int, entries: Sequence[Entry], plan: Plan | None, recording: str
 ) -> list[str]:
-    """Return the verdict: one sentence each on heaps, heaps on pages, and the tile.
+    """Return the verdict: sentences on heaps, on heaps on pages, and on the tile.
 
     `recording` names the report's trace; sentences on pages name another one.
     """
@@ -117,7 +117,7 @@ def _said(
     if plain or not entries:
         heap = (plan.heap_bytes, plan.margin) if plan else (None, 0.0)
         peaks = [trace.peak_live_bytes for trace in plan.traces] if plan else []
-        sentences.append(verdict(peak_live_bytes, plain, *heap, peaks))
+        sentences += verdict(peak_live_bytes, plain, *heap, peaks)
     sentences += [
         "A heap that cannot fail within its limits, in any order of calls, takes"
         f" {of_bytes(entry.footprint_bytes)} ({entry.name})."

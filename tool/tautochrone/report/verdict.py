@@ -1,4 +1,4 @@
-"""The verdict in one sentence: how much heap, and how that compares."""
+"""The verdict: how much heap, in one short sentence, and how that compares."""
 
 from collections.abc import Sequence
 
@@ -16,73 +16,77 @@ def verdict(
     plan_heap_bytes: int | None,
     margin: float = 0.0,
     plan_peaks: Sequence[int] = (),
-) -> str:
-    """Return the sentence on heaps. `plan_heap_bytes` includes the plan's `margin`, a fraction.
+) -> list[str]:
+    """Return sentences on heaps; the first is the headline, of at most 20 words.
 
-    `plan_peaks` are the peaks of the recordings that the plan is made from.
+    `plan_heap_bytes` includes the plan's `margin`, a fraction. `plan_peaks` are the peaks of the
+    recordings that the plan is made from.
 
-    The sentence states the plan's heap. Other systems are compared with the smallest heap in which
+    The headline states the plan's heap. Other systems are compared with the smallest heap in which
     the plan holds the recording, because theirs are the smallest as well. Only systems that
-    completed count. If there are none, the sentence says which command to run.
+    completed count. If there are none, the sentences say which command to run.
     """
     counted = [entry for entry in entries if entry.held and entry.footprint_bytes]
-    held = f"It holds {of_bytes(peak_live_bytes)} at its peak"
+    held = f"It holds {of_bytes(peak_live_bytes)} at its peak."
     planned = next((entry for entry in counted if entry.role == PLANNED), None)
     plain = next((entry for entry in counted if entry.role == OURS), None)
     chosen, name = (planned, "the plan") if planned else (plain, PLAIN)
     if chosen is None:
         if plan_heap_bytes is None:
-            return f"{held}; run `tau replay` to measure what each allocator needs for it."
-        asked = f"{of_bytes(plan_heap_bytes)}{_included(margin)}"
-        return f"{held}; the plan has a heap of {asked}, which was not replayed here."
+            return [held, "Run `tau replay` to measure what each allocator needs for it."]
+        asked = f"The plan has a heap of {of_bytes(plan_heap_bytes)}{_included(margin)}"
+        return [held, f"{asked}, which was not replayed here."]
     ours = chosen.footprint_bytes
     heap = plan_heap_bytes if plan_heap_bytes is not None and planned else ours
     if heap < ours and planned and planned.name == GUARANTEED:
-        return (
-            f"This recording exceeds the plan's limits: it needs at least {ours:,} bytes, the"
-            f" plan's heap has {heap:,}; `tau check PLAN TRACE` names the limits."
-        )
+        return [
+            "This recording exceeds the plan's limits.",
+            f"It needs at least {ours:,} bytes; the plan's heap has {heap:,}.",
+            "`tau check PLAN TRACE` names the limits.",
+        ]
     if heap < ours:
-        return (
-            f"The plan's heap of {heap:,} bytes is too small for this recording, which needs at"
-            f" least {ours:,} bytes; plan all recordings together."
-        )
+        return [
+            f"The plan's heap of {heap:,} bytes is too small for this recording.",
+            f"It needs at least {ours:,} bytes; plan all recordings together.",
+        ]
     above = _above(heap, peak_live_bytes, plan_peaks if planned else ())
+    told = f"a heap of {of_bytes(heap)} ({heap:,} bytes)"
     if planned and planned.name == GUARANTEED:
-        return _guaranteed(counted, heap, _included(margin), above)
-    included = _included(margin) if planned else ""
-    sentence = f"With {name}, this program needs a heap of {of_bytes(heap)}"
-    sentence += f" ({heap:,} bytes{included}), {above}"
-    if heap != ours:
-        sentence += f". The smallest that holds this recording is {ours:,} bytes"
+        above += _included(margin)
+        return [
+            f"With {told}, no call fails within the plan's limits, in any order.",
+            f"{above}.",
+            *_recorded_alone(counted),
+        ]
+    above += _included(margin) if planned else ""
     if others := _others(counted, is_plain=planned is not None):
-        compared = (_compared(ours, other.footprint_bytes, label) for other, label in others)
-        sentence += ": " + " and ".join(compared)
-    return sentence + "."
+        compared = [_compared(ours, other.footprint_bytes, label) for other, label in others]
+        against = f": {' and '.join(compared)}"
+    else:
+        against = ""
+    headline = f"With {name}, this program needs {told}."
+    if heap == ours:
+        return [headline, f"{above}{against}."]
+    smallest = f"The smallest that holds this recording is {ours:,} bytes{against}."
+    return [headline, f"{above}.", smallest]
 
 
 def _above(heap: int, peak_live_bytes: int, plan_peaks: Sequence[int]) -> str:
     """Return the words for the heap above the peak."""
     if peak_live_bytes == 0:
-        return "though it never holds a byte"
+        return "It never holds a byte"
     if len(plan_peaks) > 1:
         above = percent(heap / max(plan_peaks) - 1)
-        return f"{above} above the highest peak of its {len(plan_peaks)} recordings"
-    return f"{percent(heap / peak_live_bytes - 1)} above its peak of live bytes"
+        return f"That is {above} above the highest peak of its {len(plan_peaks)} recordings"
+    return f"That is {percent(heap / peak_live_bytes - 1)} above its peak of live bytes"
 
 
-def _guaranteed(counted: Sequence[Entry], heap: int, included: str, above: str) -> str:
-    """Return the sentence on a plan that holds every order of calls within its limits."""
-    sentence = (
-        f"With the plan, no call of this program fails, in any order, while no band of sizes"
-        f" exceeds its limit. That takes a heap of {of_bytes(heap)} ({heap:,} bytes{included}),"
-        f" {above}."
-    )
-    others = _others(counted, is_plain=True)
-    if others:
-        needs = " and ".join(f"{label} {other.footprint_bytes:,}" for other, label in others)
-        sentence += f" Bytes for the recorded order alone: {needs}; another order can need more."
-    return sentence
+def _recorded_alone(counted: Sequence[Entry]) -> list[str]:
+    """Return the sentence on what peers of a plan with a guarantee need, if there are any."""
+    if not (others := _others(counted, is_plain=True)):
+        return []
+    needs = " and ".join(f"{label} {other.footprint_bytes:,}" for other, label in others)
+    return [f"Bytes for the recorded order alone: {needs}; another order can need more."]
 
 
 def _others(counted: Sequence[Entry], is_plain: bool) -> list[tuple[Entry, str]]:

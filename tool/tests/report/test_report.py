@@ -222,7 +222,8 @@ def test_the_headline_states_the_heap_with_its_margin(trace: Path, tmp_path: Pat
     replay.write_text(json.dumps(REPLAY))
     done = called(trace, "--plan", plan, "--replay", replay, "-o", tmp_path / "r.html", "--json")
     verdict = json.loads(done.stdout)["verdict"]
-    assert "needs a heap of 4,400 B (4,400 bytes, its margin of 10 % included)" in verdict
+    assert "needs a heap of 4,400 B (4,400 bytes). That is" in verdict
+    assert ", its margin of 10 % included. The" in verdict
     assert "The smallest that holds this recording is 1,500 bytes: 25 % less" in verdict
 
 
@@ -247,8 +248,8 @@ def test_a_plan_that_is_too_small_is_said_to_be(trace: Path, tmp_path: Path) -> 
     done = called(trace, "--plan", plan, "--replay", replay, "-o", tmp_path / "r.html", "--json")
     verdict = json.loads(done.stdout)["verdict"]
     assert verdict == (
-        "The plan's heap of 1,496 bytes is too small for this recording, which needs at least"
-        " 1,500 bytes; plan all recordings together."
+        "The plan's heap of 1,496 bytes is too small for this recording. It needs at least 1,500"
+        " bytes; plan all recordings together."
     )
 
 
