@@ -6,10 +6,13 @@ A folder has:
 - a file for each stage, with `measure`, and `quick` if it has a form with small inputs
 - derived.py: what follows from several results
 
-    python -m repro NAME             # all stages, then claims.md and out/repro/NAME/report.html
+    python -m repro NAME             # all stages, then claims.md and report.html
     python -m repro NAME STAGE …     # only these stages, then both; needed for those in `by_hand`
 
-    python -m repro NAME --write     # both documents from stored results
+They go to out/repro/NAME; stages that were not measured there are the repository's.
+
+    python -m repro NAME --record …  # results and claims.md into the repository instead
+    python -m repro NAME --write     # claims.md and the report from the repository's results
     python -m repro NAME --quick     # small inputs, into out/repro/NAME/quick only
 """
 
@@ -88,7 +91,7 @@ class Reproduction:
         """The report from stored results, in the look of `tau report`."""
         return page(
             f"{self.sentences['title']}, tried again",
-            claims.verdict(self.sentences, self.results()),
+            [claims.verdict(self.sentences, self.results())],
             {"paper": self.sentences["paper"]},
             self.panels(),
             None,
@@ -104,11 +107,12 @@ class Reproduction:
         results.store("meta", {"conditions": conditions(self.sentences["machine"])})
 
     def write(self) -> None:
-        """Write claims.md and the report, and a picture if one is wanted."""
+        """Write claims.md beside the results, the report, and a picture if one is wanted."""
         report = self.stored.out / "report.html"
         report.parent.mkdir(parents=True, exist_ok=True)
         report.write_text(self.report_html(), encoding="utf-8")
-        (self.stored.home / "claims.md").write_text(self.claims_text(), encoding="utf-8")
+        document = self.stored.folder.parent / "claims.md"
+        document.write_text(self.claims_text(), encoding="utf-8")
         if "picture_pixels" in self.sentences:
             width, height = self.sentences["picture_pixels"]
             try:
@@ -127,6 +131,8 @@ class Reproduction:
             self.measure(chosen(self.quick, names or [*self.quick]), small)
             print(f"see {small.folder}")
             return
+        if not {"--write", "--record"} & {*arguments}:
+            self.stored.folder = self.stored.out / "results"
         if "--write" not in arguments:
             self.measure(self.stages(names), self.stored)
         self.write()

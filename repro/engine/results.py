@@ -11,11 +11,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class Results:
-    """What one reproduction stores: `folder` is kept in the repository, `out` is not."""
+    """What one reproduction measures. It is stored in `folder`: `kept`, which the repository keeps,
+    or one under `out`. A stage that `folder` does not have is read from `kept`."""
 
     def __init__(self, name: str, folder: Path | None = None) -> None:
         self.home = REPOSITORY / "repro" / name
-        self.folder = folder or self.home / "results"
+        self.kept = self.home / "results"
+        self.folder = folder or self.kept
         self.out = REPOSITORY / "out" / "repro" / name
 
     def store(self, stage: str, result: dict[str, Any]) -> None:
@@ -24,12 +26,16 @@ class Results:
 
     def stored(self, stage: str) -> dict[str, Any]:
         """A stage's result as it was last measured; an empty dictionary if it never was."""
-        path = self.folder / f"{stage}.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        for folder in (self.folder, self.kept):
+            path = folder / f"{stage}.json"
+            if path.exists():
+                return json.loads(path.read_text(encoding="utf-8"))
+        return {}
 
     def all_stored(self) -> dict[str, Any]:
         """The results of all stages by their names."""
-        return {path.stem: self.stored(path.stem) for path in sorted(self.folder.glob("*.json"))}
+        names = {path.stem for each in (self.kept, self.folder) for path in each.glob("*.json")}
+        return {name: self.stored(name) for name in sorted(names)}
 
 
 @functools.cache

@@ -207,8 +207,9 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reproduction:
     """Two stages, of which the first has a quick form."""
     reproduction = Reproduction("small")
     monkeypatch.setattr(reproduction, "module", FILES.__getitem__)
-    stored = reproduction.stored = Results("small", tmp_path / "results")
+    stored = reproduction.stored = Results("small", tmp_path / "small" / "results")
     stored.home, stored.out = tmp_path / "small", tmp_path / "out"
+    stored.kept = stored.folder
     stored.home.mkdir()
     (stored.home / "reasons.toml").write_text(REASONS, encoding="utf-8")
     return reproduction
@@ -237,10 +238,22 @@ def test_a_quick_run_leaves_what_is_checked_in(small: Reproduction) -> None:
     assert json.loads(kept.read_text()) == {"count": 1}
 
 
+def test_only_a_run_that_records_changes_what_is_checked_in(small: Reproduction) -> None:
+    """Any other is shown beside the stored results of the stages that it leaves out."""
+    small.main(["--record"])
+    (small.stored.kept / "one.json").write_text('{"count": 7}')
+    before = {path: path.read_bytes() for path in small.stored.home.rglob("*.*")}
+    small.main(["one"])
+    assert {path: path.read_bytes() for path in small.stored.home.rglob("*.*")} == before
+    assert (small.stored.out / "claims.md").read_text(encoding="utf-8") == PAGE
+    assert not (small.stored.out / "results" / "two.json").exists()
+    assert small.results()["one"] == ONE and small.results()["two"] == TWO
+
+
 def test_the_page_and_the_report_are_written(
     small: Reproduction, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    small.main([])
+    small.main(["--record"])
     (small.stored.home / "claims.md").unlink()
     small.main(["--write"])
     assert (small.stored.home / "claims.md").read_text(encoding="utf-8") == PAGE
