@@ -366,31 +366,29 @@ static bool tlb_color_never_misses(const struct tlb_color_search *search, uint32
 
 enum tau_status tau_tlb_color_init(struct tau_tlb_color *heap,
                                    const struct tau_tlb_color_partition *partition,
-                                   const struct tau_tlb_color_request *request, uint32_t *pages,
+                                   uint32_t principal, uint32_t window, uint32_t *pages,
                                    size_t words_count) {
     const enum tau_status status = tau_tlb_color_check(partition);
     if (status != TAU_OK) {
         return status;
     }
-    if (heap == NULL || request == NULL || pages == NULL || request->pages_count == 0 ||
-        request->mode > TAU_TLB_COLOR_NO_MISS ||
-        request->principal >= partition->principals_count ||
-        request->window >= partition->principals[request->principal].windows_count) {
+    if (heap == NULL || pages == NULL || principal >= partition->principals_count ||
+        window >= partition->principals[principal].windows_count) {
         return TAU_BAD_ARGUMENT;
     }
-    const struct tau_tlb_color_principal *const own = &partition->principals[request->principal];
-    const struct tlb_color_search search = {partition->geometry, own,
-                                            &own->windows[request->window]};
-    if (words_count < TAU_TLB_COLOR_WORDS(tlb_color_pages_of(search.window))) {
+    const struct tau_tlb_color_principal *const own = &partition->principals[principal];
+    const struct tlb_color_search search = {partition->geometry, own, &own->windows[window]};
+    if (search.window->pages_count == 0 || search.window->mode > TAU_TLB_COLOR_NO_MISS ||
+        words_count < TAU_TLB_COLOR_WORDS(tlb_color_pages_of(search.window))) {
         return TAU_BAD_ARGUMENT;
     }
-    const uint32_t end = tlb_color_search_end(&search, request->pages_count);
+    const uint32_t end = tlb_color_search_end(&search, search.window->pages_count);
     if (end == 0) {
         return TAU_WINDOW_FULL;
     }
-    TAU_ASSERT(end >= request->pages_count);
+    TAU_ASSERT(end >= search.window->pages_count);
     TAU_ASSERT(tlb_color_is_admissible(&search, tlb_color_address_of(search.window, end - 1)));
-    if (request->mode == TAU_TLB_COLOR_NO_MISS && !tlb_color_never_misses(&search, end)) {
+    if (search.window->mode == TAU_TLB_COLOR_NO_MISS && !tlb_color_never_misses(&search, end)) {
         return TAU_WAYS_EXCEEDED;
     }
     for (uint32_t page = 0; page < end; page += 32) {  // bound: the window's pages

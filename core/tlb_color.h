@@ -59,35 +59,45 @@ struct tau_tlb_color_sets {
     uint32_t taken;  // entries of a set that the principal's pages outside the heap take at most
 };
 
-// Addresses of one heap, at a multiple of their size.
+// Isolated: only the principal's own sets. No-miss: also, no set has more live entries than its
+// safe ways.
+enum tau_tlb_color_mode { TAU_TLB_COLOR_ISOLATED, TAU_TLB_COLOR_NO_MISS };
+
+// Addresses of one heap, at a multiple of their size, and what the heap is to be.
 struct tau_tlb_color_window {
     uintptr_t start;
     uint8_t size_log2;
     uint8_t page_log2;
+    uint8_t mode;          // enum tau_tlb_color_mode
+    uint32_t pages_count;  // 0: no heap
+};
+
+enum tau_tlb_color_use {
+    TAU_TLB_COLOR_STACK_PAGES,
+    TAU_TLB_COLOR_GLOBALS_PAGES,
+    TAU_TLB_COLOR_CODE_PAGES,
+};
+
+// Adjacent pages outside all heaps. The functions below do not look at them.
+struct tau_tlb_color_part {
+    uintptr_t start;
+    size_t size_bytes;
+    uint8_t use;  // enum tau_tlb_color_use
 };
 
 struct tau_tlb_color_principal {
     const struct tau_tlb_color_sets *sets;  // one entry per array
     const struct tau_tlb_color_window *windows;
+    const struct tau_tlb_color_part *parts;
     uint32_t windows_count;
+    uint32_t parts_count;
+    const char *name;
 };
 
 struct tau_tlb_color_partition {
     const struct tau_tlb_color_geometry *geometry;
     const struct tau_tlb_color_principal *principals;
     uint32_t principals_count;
-};
-
-// Isolated: only the principal's own sets. No-miss: also, no set has more live entries than its
-// safe ways.
-enum tau_tlb_color_mode { TAU_TLB_COLOR_ISOLATED, TAU_TLB_COLOR_NO_MISS };
-
-// A requested heap: pages_count pages in a window of a principal.
-struct tau_tlb_color_request {
-    uint32_t principal;
-    uint32_t window;
-    uint32_t pages_count;
-    enum tau_tlb_color_mode mode;
 };
 
 struct tau_tlb_color {
@@ -114,11 +124,12 @@ struct tau_tlb_color_run {
 // Cost: one step per pair of structures, of principals in each array, and of windows.
 enum tau_status tau_tlb_color_check(const struct tau_tlb_color_partition *partition);
 
-// Searches the pages of a heap: the lowest in the window that only need the principal's sets, but
-// never its last page. PAGES is memory for the bits, which the heap keeps. No page is touched.
+// Searches the pages of the heap of WINDOW of PRINCIPAL: the lowest there that only need the
+// principal's sets, but never its last page. PAGES is memory for the bits, which the heap keeps. No
+// page is touched.
 // Fails if and only if:
 // - tau_tlb_color_check fails, with its reason
-// - the principal, window or mode does not exist, REQUEST asks for no page, a pointer is NULL, or
+// - the principal, window or mode does not exist, the window has no heap, a pointer is NULL, or
 //   WORDS_COUNT is less than TAU_TLB_COLOR_WORDS of the window's pages (TAU_BAD_ARGUMENT)
 // - the window has too few such pages (TAU_WINDOW_FULL)
 // - in mode no-miss, a set would hold more entries than its safe ways (TAU_WAYS_EXCEEDED)
@@ -126,7 +137,7 @@ enum tau_status tau_tlb_color_check(const struct tau_tlb_color_partition *partit
 // has sets.
 enum tau_status tau_tlb_color_init(struct tau_tlb_color *heap,
                                    const struct tau_tlb_color_partition *partition,
-                                   const struct tau_tlb_color_request *request, uint32_t *pages,
+                                   uint32_t principal, uint32_t window, uint32_t *pages,
                                    size_t words_count);
 
 // Stores the run after RUN at RUN; the first one if RUN is all zeros. Returns false if there is

@@ -27,10 +27,11 @@ static void begin_heap(const struct tau_tasks_description *task) {
     for (uint32_t i = 0; i < TAU_TASK_ARGUMENTS; i++) {
         memory->arguments[i] = task->arguments[i];
     }
-    if (task->partition == NULL) {
+    if (task->partition->principals[task->principal].windows->pages_count == 0) {
         return;
     }
-    if (tau_tlb_color_init(&memory->own_heap, task->partition, &task->heap, memory->heap_pages,
+    if (tau_tlb_color_init(&memory->own_heap, task->partition, task->principal, 0,
+                           memory->heap_pages,
                            sizeof memory->heap_pages / sizeof memory->heap_pages[0]) != TAU_OK) {
         tau_stop("the pages of a heap are refused");
     }

@@ -16,9 +16,8 @@ struct tau_tasks_description {
     uint32_t stack_end;
     struct tau_task *memory;
     uint32_t arguments[TAU_TASK_ARGUMENTS];
-    // Its heap; NULL: it has none.
     const struct tau_tlb_color_partition *partition;
-    struct tau_tlb_color_request heap;
+    uint32_t principal;  // itself
 };
 
 // A page of the window outside all heaps, and the words at its start; the others are 0.

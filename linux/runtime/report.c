@@ -84,7 +84,7 @@ static void write_colors(void) {
         if (task->heap.blocks != NULL && tau_tlsf_invariants_hold(task->heap.blocks)) {
             heap = tau_tlsf_statistics(task->heap.blocks);
         }
-        text("task %s %zu %zu %lu %lu %u %u\n", task->name, heap.capacity_bytes,
+        text("task %s %zu %zu %lu %lu %u %u\n", task->principal->name, heap.capacity_bytes,
              heap.peak_used_bytes, task->objects, task->spilled_objects, task->threads,
              task->stacks);
     }

@@ -134,12 +134,15 @@ class _Pointer:
         ) or ctypes.POINTER(target)
 
     def address(self, value: Any) -> Any:
-        """VALUE as ctypes takes it here: a numpy array, bytes, an address, or a ctypes value."""
+        """VALUE as ctypes takes it here: a numpy array, a list of values, bytes, an address, or a
+        ctypes value."""
         if hasattr(value, "__array_interface__"):
             if self.target is not None and value.dtype != self.target:
                 raise TypeError(f"an array of {value.dtype}, not of {self.target.__name__}")
             assert value.flags.c_contiguous
             value = value.ctypes.data
+        if isinstance(value, list):
+            return (self.target * len(value))(*value) if value else None
         if isinstance(value, Struct):
             return ctypes.pointer(value)
         takes_bytes = self.type is ctypes.c_char_p

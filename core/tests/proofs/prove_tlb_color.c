@@ -1,6 +1,6 @@
 // Proofs of TLB coloring, for CBMC: the shipped functions, on a partition of any content.
 //
-// Geometry, owners, windows and request are arbitrary, wrong ones included, within the sizes below.
+// Geometry, owners and windows are arbitrary, wrong ones included, within the sizes below.
 // Nothing is assumed of them, but in two steps, as the solver finds no answer to all at once:
 //   1. prove_check shows that what tau_tlb_color_check accepts is_right. prove_index shows that
 //      tlb_color_index_of gives the set's number that [CLR-4] says, one bit after the other.
@@ -60,8 +60,9 @@ static void any_partition(void) {
                 (struct tau_tlb_color_sets){is_none ? NULL : &owned[i][array], nondet_number()};
         }
         windows[i] = (struct tau_tlb_color_window){nondet_number(), PAGE_LOG2 + WINDOW_PAGES_LOG2,
-                                                   PAGE_LOG2};
-        principals[i] = (struct tau_tlb_color_principal){sets[i], &windows[i], 1};
+                                                   PAGE_LOG2, 0, 0};
+        principals[i] = (struct tau_tlb_color_principal){
+            .sets = sets[i], .windows = &windows[i], .windows_count = 1};
     }
     geometry = (struct tau_tlb_color_geometry){arrays, structures, ARRAYS, STRUCTURES, BASE_LOG2};
     partition = (struct tau_tlb_color_partition){&geometry, principals, PRINCIPALS};
@@ -193,8 +194,8 @@ static bool is_by_the_rules(void) {
                                  structures[other].role == own->role &&
                                  structures[other].page_log2 == own->page_log2);
         }
-        translates_windows = translates_windows || (own->role == TAU_TLB_COLOR_DATA &&
-                                                    own->page_log2 == PAGE_LOG2);
+        translates_windows =
+            translates_windows || (own->role == TAU_TLB_COLOR_DATA && own->page_log2 == PAGE_LOG2);
     }
     return result && translates_windows;
 }
@@ -222,11 +223,12 @@ static uint32_t any_heap(enum tau_tlb_color_mode mode) {
             __CPROVER_assume(indices[i][page] < arrays[structures[i].array].sets_count);
         }
     }
-    const struct tau_tlb_color_request request = {0, 0, nondet_number(), mode};
+    windows[0].mode = (uint8_t)mode;
+    windows[0].pages_count = nondet_number();
     const enum tau_status status =
-        tau_tlb_color_init(&heap, &partition, &request, bits, nondet_number());
+        tau_tlb_color_init(&heap, &partition, 0, 0, bits, nondet_number());
     __CPROVER_assume(status == TAU_OK);
-    return request.pages_count;
+    return windows[0].pages_count;
 }
 
 // Whether PRINCIPAL owns a set of the page of the window of principal 0 at ADDRESS.

@@ -188,7 +188,7 @@ static void open_world(void) {
     for (unsigned i = 0; i < principals; i++) {
         const uint8_t size_log2 = (uint8_t)(PAGE_LOG2 + 3 + choose(6));
         world.windows[i] = (struct tau_tlb_color_window){
-            world_start + (uintptr_t)i * WINDOW_PAGES_MAX * PAGE_BYTES, size_log2, PAGE_LOG2};
+            world_start + (uintptr_t)i * WINDOW_PAGES_MAX * PAGE_BYTES, size_log2, PAGE_LOG2, 0, 0};
     }
     REQUIRE(tau_tlb_color_check(&world.partition) == TAU_OK);
     for (own = 0; own < principals; own++) {

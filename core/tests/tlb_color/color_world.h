@@ -45,7 +45,8 @@ static inline void world_connect(unsigned arrays, unsigned structures, unsigned 
         for (unsigned array = 0; array < ARRAYS_MAX; array++) {
             world.sets[i][array].owned = &world.owned[i][array];
         }
-        world.principals[i] = (struct tau_tlb_color_principal){world.sets[i], &world.windows[i], 1};
+        world.principals[i] = (struct tau_tlb_color_principal){
+            .sets = world.sets[i], .windows = &world.windows[i], .windows_count = 1};
     }
     world.geometry = (struct tau_tlb_color_geometry){
         world.arrays, world.structures, (uint8_t)arrays, (uint8_t)structures, PAGE_LOG2};
@@ -120,8 +121,9 @@ static inline void world_expect_runs(unsigned principal, uint32_t count) {
 
 static inline enum tau_status world_init(unsigned principal, uint32_t pages,
                                          enum tau_tlb_color_mode mode) {
-    const struct tau_tlb_color_request request = {principal, 0, pages, mode};
-    return tau_tlb_color_init(&heaps[principal], &world.partition, &request, bits[principal],
+    world.windows[principal].pages_count = pages;
+    world.windows[principal].mode = (uint8_t)mode;
+    return tau_tlb_color_init(&heaps[principal], &world.partition, principal, 0, bits[principal],
                               WORDS_MAX);
 }
 

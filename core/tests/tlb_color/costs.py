@@ -31,14 +31,14 @@ class ColoredHeap:
         structure = self.words(rows, 0, page_log2 << 8)
         geometry = self.words(array, structure, 1 | 1 << 8 | page_log2 << 16)
         sets = self.words(self.words(OWNED), 0)
-        windows = self.words(window, WINDOW_LOG2 | page_log2 << 8)
-        principals = self.words(sets, windows, 1)
+        no_miss = 1 << 16
+        windows = self.words(window, WINDOW_LOG2 | page_log2 << 8 | no_miss, PAGES)
+        principals = self.words(sets, windows, 0, 1, 0, 0)
         partition = self.words(geometry, principals, 1)
-        request = self.words(0, 0, PAGES, 1)
         self.heap = machine.reserve(64)
         pages = (1 << WINDOW_LOG2) // PAGE
         bits = machine.reserve(pages // 8)
-        arguments = (self.heap, partition, request, bits, pages // 32)
+        arguments = (self.heap, partition, 0, 0, bits, pages // 32)
         assert status_format.NAMES[machine.call("tau_tlb_color_init", *arguments).result] == "OK"
         assert status_format.NAMES[machine.call("tau_tlb_color_start", self.heap).result] == "OK"
         self.blocks = int(machine.words(self.heap, 1)[0])

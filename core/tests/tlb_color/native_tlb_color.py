@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 
 from model.tlb_color.ownership import CODE, DATA, DIRECTORY, ISOLATED, NO_MISS, Partition
-from tautochrone.declarations import Library, Struct
+from tautochrone.declarations import Library
 from tautochrone.facts import status_format
 
 ROLES = (DATA, DIRECTORY, CODE)
@@ -35,41 +34,28 @@ class Native:
         geometry = partition.geometry
         structures = [
             (
-                self._array("u64", each.rows),
+                [*each.rows],
                 *(each.constant, ROLES.index(each.role), log2(each.page_bytes), each.array),
             )
             for each in geometry.structures
         ]
         arrays = [(each.sets, each.ways, each.safe_ways) for each in geometry.arrays]
-        facts = self._made(
-            "geometry",
-            *(self._array("array", arrays), self._array("structure", structures)),
-            *(len(arrays), len(structures), log2(geometry.page_bytes)),
-        )
+        counts = len(arrays), len(structures), log2(geometry.page_bytes)
         principals = []
         for each in partition.principals:
             taken = each.taken or [0] * len(arrays)
             sets = [
-                (self._array("u32", bit_words(owned, array.sets)), count)
+                (bit_words(owned, array.sets), count)
                 for array, owned, count in zip(geometry.arrays, each.sets, taken, strict=True)
             ]
             windows = [
                 (window.start, log2(window.size_bytes), log2(window.page_bytes))
                 for window in each.windows
             ]
-            both = self._array("sets", sets), self._array("window", windows)
-            principals.append((*both, len(windows)))
-        self.partition = self._made(
-            "partition", facts, self._array("principal", principals), len(principals)
+            principals.append((sets, windows, [], len(windows)))
+        self.partition = library.struct("tau_tlb_color_partition")(
+            [(arrays, structures, *counts)], principals, len(principals)
         )
-
-    def _made(self, name: str, *values: Any) -> Struct:
-        """A structure of core/tlb_color.h."""
-        return self.library.struct(f"tau_tlb_color_{name}")(*values)
-
-    def _array(self, name: str, rows: Any) -> Any:
-        """A C array of these rows."""
-        return self.library.array(name if name[1:].isdigit() else f"tau_tlb_color_{name}", rows)
 
     def check(self) -> str:
         """As tau_tlb_color_check."""
@@ -81,11 +67,12 @@ class Native:
         """As tau_tlb_color_init, and the runs."""
         facts = self.windows[number][window]
         words = facts.size_bytes // facts.page_bytes // 32 + 1
-        memory, run = np.zeros(words, np.uint32), self._made("run")
+        memory, run = np.zeros(words, np.uint32), self.library.struct("tau_tlb_color_run")()
         heap = self.library.struct("tau_tlb_color")()
-        request = self._made("request", number, window, pages, MODES.index(mode))
+        there = self.partition.principals[number].windows[window]
+        there.pages_count, there.mode = pages, MODES.index(mode)
         status = self.library.tau_tlb_color_init(
-            heap, self.partition, request, memory, words
+            heap, self.partition, number, window, memory, words
         )
         runs = []
         while status == 0 and self.library.tau_tlb_color_next_run(heap, run):

@@ -32,7 +32,7 @@ static void open_world(void) {
         world.owned[i][1] = i == 0 ? 15 : 0;
         world.owned[i][2] = 0;
         world.windows[i] = (struct tau_tlb_color_window){
-            world_start + (uintptr_t)i * WINDOW_PAGES * PAGE_BYTES, PAGE_LOG2 + 6, PAGE_LOG2};
+            world_start + (uintptr_t)i * WINDOW_PAGES * PAGE_BYTES, PAGE_LOG2 + 6, PAGE_LOG2, 0, 0};
     }
     world_connect(3, 4, 2);
 }
@@ -180,34 +180,26 @@ TEST_CASE(a_refused_init_changes_nothing) {
     memset(bits[0], 0xa5, sizeof bits[0]);
     before = heaps[0];
     memcpy(words, bits[0], sizeof words);
-    const struct tau_tlb_color_request requests[] = {
-        {0, 0, 0, TAU_TLB_COLOR_ISOLATED},  {0, 1, 1, TAU_TLB_COLOR_ISOLATED},
-        {2, 0, 1, TAU_TLB_COLOR_ISOLATED},  {0, 0, 17, TAU_TLB_COLOR_ISOLATED},
-        {1, 0, 1, TAU_TLB_COLOR_ISOLATED},  {0, 0, UINT32_MAX, TAU_TLB_COLOR_ISOLATED},
-        {0, 0, FULL, TAU_TLB_COLOR_NO_MISS}};
     world.arrays[0].safe_ways = 3;
-    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
-        EXPECT_EQUAL(
-            tau_tlb_color_init(&heaps[0], &world.partition, &requests[i], bits[0], WORDS_MAX),
-            i < 3    ? TAU_BAD_ARGUMENT
-            : i == 6 ? TAU_WAYS_EXCEEDED
-                     : TAU_WINDOW_FULL);
-    }
-    const struct tau_tlb_color_request one = {0, 0, 1, TAU_TLB_COLOR_ISOLATED};
-    EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &world.partition, &one, NULL, WORDS_MAX),
-                 TAU_BAD_ARGUMENT);
-    EXPECT_EQUAL(tau_tlb_color_init(NULL, &world.partition, &one, bits[0], WORDS_MAX),
-                 TAU_BAD_ARGUMENT);
-    EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &world.partition, NULL, bits[0], WORDS_MAX),
-                 TAU_BAD_ARGUMENT);
-    const struct tau_tlb_color_request no_mode = {0, 0, 1, (enum tau_tlb_color_mode)2};
-    EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &world.partition, &no_mode, bits[0], WORDS_MAX),
-                 TAU_BAD_ARGUMENT);
-    EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &world.partition, &one, bits[0], 1),
-                 TAU_BAD_ARGUMENT);
+    world.windows[1].pages_count = 1;
+#define EXPECT_INIT(heap, principal, window, pages, words_count, status)                           \
+    EXPECT_EQUAL(                                                                                  \
+        tau_tlb_color_init(heap, &world.partition, principal, window, pages, words_count), status)
+    EXPECT_EQUAL(world_init(0, 0, TAU_TLB_COLOR_ISOLATED), TAU_BAD_ARGUMENT);
+    EXPECT_EQUAL(world_init(0, 1, (enum tau_tlb_color_mode)2), TAU_BAD_ARGUMENT);
+    EXPECT_EQUAL(world_init(0, FULL, TAU_TLB_COLOR_NO_MISS), TAU_WAYS_EXCEEDED);
+    EXPECT_EQUAL(world_init(0, UINT32_MAX, TAU_TLB_COLOR_ISOLATED), TAU_WINDOW_FULL);
+    EXPECT_EQUAL(world_init(0, 17, TAU_TLB_COLOR_ISOLATED), TAU_WINDOW_FULL);
+    world.windows[0].pages_count = 1;
+    EXPECT_INIT(&heaps[0], 1, 0, bits[0], WORDS_MAX, TAU_WINDOW_FULL);
+    EXPECT_INIT(&heaps[0], 0, 1, bits[0], WORDS_MAX, TAU_BAD_ARGUMENT);
+    EXPECT_INIT(&heaps[0], 2, 0, bits[0], WORDS_MAX, TAU_BAD_ARGUMENT);
+    EXPECT_INIT(&heaps[0], 0, 0, NULL, WORDS_MAX, TAU_BAD_ARGUMENT);
+    EXPECT_INIT(NULL, 0, 0, bits[0], WORDS_MAX, TAU_BAD_ARGUMENT);
+    EXPECT_INIT(&heaps[0], 0, 0, bits[0], 1, TAU_BAD_ARGUMENT);
     EXPECT(memcmp(&before, &heaps[0], sizeof before) == 0);
     EXPECT(memcmp(words, bits[0], sizeof words) == 0);
-    EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &world.partition, &one, bits[0], 2), TAU_OK);
+    EXPECT_INIT(&heaps[0], 0, 0, bits[0], 2, TAU_OK);
 }
 
 TEST_CASE(the_largest_object_is_a_run_less_its_header) {
@@ -351,11 +343,11 @@ TEST_CASE(a_page_too_small_for_the_control_block_is_refused) {
     static const struct tau_tlb_color_structure structure = {.page_log2 = 7};
     static const struct tau_tlb_color_geometry geometry = {&array, &structure, 1, 1, 7};
     static const struct tau_tlb_color_sets none = {NULL, 0};
-    const struct tau_tlb_color_window window = {(uintptr_t)memory, 9, 7};
-    const struct tau_tlb_color_principal principal = {&none, &window, 1};
+    const struct tau_tlb_color_window window = {(uintptr_t)memory, 9, 7, 0, 1};
+    const struct tau_tlb_color_principal principal = {
+        .sets = &none, .windows = &window, .windows_count = 1};
     const struct tau_tlb_color_partition partition = {&geometry, &principal, 1};
-    const struct tau_tlb_color_request request = {0, 0, 1, TAU_TLB_COLOR_ISOLATED};
-    EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &partition, &request, bits[0], 1), TAU_OK);
+    EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &partition, 0, 0, bits[0], 1), TAU_OK);
     EXPECT_EQUAL(tau_tlb_color_start(&heaps[0]), TAU_POOL_TOO_SMALL);
     EXPECT(heaps[0].blocks == NULL);
 }

@@ -38,7 +38,8 @@ static void expect_geometry(void) {
 }
 
 TEST_CASE(every_small_geometry) {
-    world.windows[0] = (struct tau_tlb_color_window){world_start, PAGE_LOG2 + BITS, PAGE_LOG2};
+    world.windows[0] =
+        (struct tau_tlb_color_window){world_start, PAGE_LOG2 + BITS, PAGE_LOG2, 0, 0};
     world.arrays[0] = (struct tau_tlb_color_array){4, 4, 4};
     world.arrays[1] = (struct tau_tlb_color_array){2, 4, 4};
     world.structures[0] = (struct tau_tlb_color_structure){.page_log2 = PAGE_LOG2, .array = 0};

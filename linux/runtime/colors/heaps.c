@@ -10,9 +10,7 @@
 const char *tau_colors_find_heaps(void) {
     for (size_t index = 0; index < tau_colors.tasks_count; index++) {
         struct tau_colors_task *const task = &tau_colors.tasks[index];
-        const struct tau_tlb_color_window *const window = &task->heap_window;
-        const struct tau_tlb_color_request request = {(uint32_t)index, 0, task->heap_pages,
-                                                      task->mode};
+        const struct tau_tlb_color_window *const window = task->principal->windows;
         if (task->heap_pages == 0) {
             continue;
         }
@@ -22,7 +20,8 @@ const char *tau_colors_find_heaps(void) {
         if (bits == NULL) {
             return "the system gives no memory for the tables of pages";
         }
-        switch (tau_tlb_color_init(&task->heap, &tau_colors.partition, &request, bits, words)) {
+        switch (tau_tlb_color_init(&task->heap, tau_colors.partition, (uint32_t)index, 0, bits,
+                                   words)) {
         case TAU_OK:
             break;
         case TAU_WINDOW_FULL:

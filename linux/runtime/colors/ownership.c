@@ -10,15 +10,15 @@ static char complaint[160];
 
 static const char *wrong(const struct tau_colors_task *task, uintptr_t page, const char *what) {
     snprintf(complaint, sizeof complaint, "the page at %#lx in the window of %s %s", page,
-             task->name, what);
+             task->principal->name, what);
     return complaint;
 }
 
 static unsigned set_of(const struct tau_tlb_color_structure *structure, uintptr_t page) {
-    const uintptr_t number = page >> tau_colors.geometry.page_log2;
+    const uintptr_t number = page >> tau_colors.partition->geometry->page_log2;
     unsigned set = structure->constant;
-    for (unsigned bit = 0; 1u << bit < tau_colors.geometry.arrays[structure->array].sets_count;
-         bit++) {
+    const struct tau_tlb_color_geometry *const geometry = tau_colors.partition->geometry;
+    for (unsigned bit = 0; 1u << bit < geometry->arrays[structure->array].sets_count; bit++) {
         set ^= (unsigned)__builtin_parityl(number & structure->rows[bit]) << bit;
     }
     return set;
@@ -26,9 +26,8 @@ static unsigned set_of(const struct tau_tlb_color_structure *structure, uintptr_
 
 // Whether TASK owns the set of each entry that PAGE needs, with structures of ROLE.
 static bool is_owned(const struct tau_colors_task *task, uintptr_t page, unsigned role) {
-    const struct tau_tlb_color_geometry *const geometry = &tau_colors.geometry;
-    const struct tau_tlb_color_sets *const sets =
-        tau_colors.partition.principals[task - tau_colors.tasks].sets;
+    const struct tau_tlb_color_geometry *const geometry = tau_colors.partition->geometry;
+    const struct tau_tlb_color_sets *const sets = task->principal->sets;
     for (unsigned index = 0; index < geometry->structures_count; index++) {
         const struct tau_tlb_color_structure *const structure = &geometry->structures[index];
         const bool is_directory = structure->role == TAU_TLB_COLOR_DIRECTORY;
@@ -48,10 +47,12 @@ static bool is_owned(const struct tau_colors_task *task, uintptr_t page, unsigne
 }
 
 // The part that has PAGE, or NULL.
-static const struct tau_colors_part *part_at(const struct tau_colors_task *task, uintptr_t page) {
-    for (size_t index = 0; index < task->parts_count; index++) {
-        if (page - task->parts[index].start < task->parts[index].size_bytes) {
-            return &task->parts[index];
+static const struct tau_tlb_color_part *part_at(const struct tau_colors_task *task,
+                                                uintptr_t page) {
+    for (size_t index = 0; index < task->principal->parts_count; index++) {
+        const struct tau_tlb_color_part *const part = &task->principal->parts[index];
+        if (page - part->start < part->size_bytes) {
+            return part;
         }
     }
     return NULL;
@@ -66,9 +67,9 @@ static bool is_of_heap(const struct tau_colors_task *task, uintptr_t page) {
 
 static const char *check_page(const struct tau_colors_task *task, uintptr_t page,
                               const struct tau_mapping *mapping, size_t *own_pages) {
-    const struct tau_colors_part *const part = part_at(task, page);
+    const struct tau_tlb_color_part *const part = part_at(task, page);
     const bool is_heap = is_of_heap(task, page);
-    const bool is_own = is_heap || (part != NULL && part->kind == TAU_COLORS_STACK);
+    const bool is_own = is_heap || (part != NULL && part->use == TAU_TLB_COLOR_STACK_PAGES);
     if (part == NULL && !is_heap) {
         return wrong(task, page, "is mapped, but its plan does not have it");
     }
@@ -84,7 +85,7 @@ static const char *check_page(const struct tau_colors_task *task, uintptr_t page
 }
 
 static const char *check_mapping(const struct tau_mapping *mapping, size_t *own_pages) {
-    const size_t page_bytes = (size_t)1 << tau_colors.geometry.page_log2;
+    const size_t page_bytes = (size_t)1 << tau_colors.partition->geometry->page_log2;
     const bool is_used = mapping->can_read || mapping->can_write || mapping->can_execute;
     // A mapping that is larger than a window lies outside all of them.
     const struct tau_colors_task *const first = tau_colors_task_at(mapping->start);
@@ -109,9 +110,9 @@ static size_t planned_pages(void) {
     size_t count = 0;
     for (size_t index = 0; index < tau_colors.tasks_count; index++) {
         const struct tau_colors_task *const task = &tau_colors.tasks[index];
-        const struct tau_colors_part *const stack = tau_colors_stack_of(task);
+        const struct tau_tlb_color_part *const stack = tau_colors_stack_of(task);
         count += task->heap_pages;
-        count += stack == NULL ? 0 : stack->size_bytes >> tau_colors.geometry.page_log2;
+        count += stack == NULL ? 0 : stack->size_bytes >> tau_colors.partition->geometry->page_log2;
     }
     return count;
 }

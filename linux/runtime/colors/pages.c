@@ -68,7 +68,7 @@ static bool open_run(uintptr_t start, size_t size_bytes) {
     if (mprotect((void *)start, size_bytes, PROT_READ | PROT_WRITE) != 0) {
         return false;
     }
-    const size_t page_bytes = (size_t)1 << tau_colors.geometry.page_log2;
+    const size_t page_bytes = (size_t)1 << tau_colors.partition->geometry->page_log2;
     for (size_t offset = 0; offset < size_bytes; offset += page_bytes) {
         *(volatile char *)(start + offset) = 0;
     }
@@ -76,7 +76,7 @@ static bool open_run(uintptr_t start, size_t size_bytes) {
 }
 
 static bool open_runs(const struct tau_colors_task *task) {
-    const struct tau_colors_part *const stack = tau_colors_stack_of(task);
+    const struct tau_tlb_color_part *const stack = tau_colors_stack_of(task);
     struct tau_tlb_color_run run = {0, 0};
     while (task->heap_pages != 0 && tau_tlb_color_next_run(&task->heap, &run)) {
         if (!open_run(run.start, run.size_bytes)) {

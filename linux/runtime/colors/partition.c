@@ -10,22 +10,17 @@
 
 struct tau_colors tau_colors;
 
-static struct tau_tlb_color_array arrays[TAU_COLORS_ARRAYS_MAX];
-static struct tau_tlb_color_structure structures[TAU_COLORS_STRUCTURES_MAX];
-static uintptr_t rows[TAU_COLORS_STRUCTURES_MAX][TAU_TLB_COLOR_ROWS_MAX];
 static struct tau_colors_task tasks[TAU_COLORS_TASKS_MAX];
-static struct tau_tlb_color_principal principals[TAU_COLORS_TASKS_MAX];
-static struct tau_tlb_color_sets sets[TAU_COLORS_TASKS_MAX][TAU_COLORS_ARRAYS_MAX];
-static struct tau_colors_part parts[TAU_COLORS_PARTS_MAX];
-static size_t parts_count;
+// Of their windows; behind the last one the highest address.
+static uintptr_t starts[TAU_COLORS_TASKS_MAX];
 
-// ---- Tables
-// ---------------------------------------------------------------------------------------
+// ---- Tables ------------------------------------------------------------------------------------
 
 static uint32_t *table_next;
 static size_t table_left_count;
 
 uint32_t *tau_colors_table(size_t count) {
+    count += count % 2;  // so that the next one may have pointers
     if (count > table_left_count) {
         const size_t bytes =
             count * sizeof *table_next > CHUNK_BYTES ? count * sizeof *table_next : CHUNK_BYTES;
@@ -43,186 +38,137 @@ uint32_t *tau_colors_table(size_t count) {
     return found;
 }
 
-// ---- Words -------------------------------------------------------------------------------------
+// ---- The image ---------------------------------------------------------------------------------
+
+// A partition and all that it points to; pointers are offsets in it. Behind it is a zero.
+static unsigned char *image;
+static size_t image_bytes;
 
 // The number that begins at *TEXT, which moves after it and a blank. False if there is none.
-static bool number(const char **text, uint64_t *found) {
-    const bool is_found = tau_settings_number(text, UINT64_MAX, found);
+static bool number(const char **text, uint64_t most, uint64_t *found) {
+    const bool is_found = tau_settings_number(text, most, found);
     *text += **text == ' ';
     return is_found;
 }
 
-// COUNT numbers, each at most its MOST.
-static bool numbers(const char **text, size_t count, const uint64_t *most, uint64_t *found) {
-    for (size_t index = 0; index < count; index++) {
-        if (!number(text, &found[index]) || found[index] > most[index]) {
-            return false;
-        }
+static bool read_image(const char *text) {
+    size_t count = 0;
+    // A word has two characters in the text, and two words of the table.
+    uint64_t *const words = (void *)tau_colors_table(strlen(text) + 4);
+    while (words != NULL && number(&text, UINT64_MAX, &words[count])) {
+        count++;
     }
-    return true;
+    image = (void *)words;
+    image_bytes = count * sizeof *words;
+    return words != NULL && *text == '\0' && image_bytes >= sizeof *tau_colors.partition;
 }
 
-// The word at *TEXT, which moves after it and a blank. False if it does not fit.
-static bool word(const char **text, char *found, size_t bytes) {
-    size_t length = 0;
-    while ((*text)[length] != ' ' && (*text)[length] != '\0') {
-        length++;
-    }
-    if (length == 0 || length >= bytes) {
+// COUNT items of BYTES at OFFSET of the image; NULL if it does not have them.
+static void *placed(const void *offset, size_t count, size_t bytes) {
+    const uintptr_t at = (uintptr_t)offset;
+    const bool is_inside = at % 8 == 0 && at < image_bytes && count <= (image_bytes - at) / bytes;
+    return at != 0 && is_inside ? image + at : NULL;
+}
+
+static bool place_geometry(struct tau_tlb_color_geometry *geometry) {
+    const struct tau_tlb_color_array *const arrays =
+        placed(geometry->arrays, geometry->arrays_count, sizeof *arrays);
+    struct tau_tlb_color_structure *const structures =
+        placed(geometry->structures, geometry->structures_count, sizeof *structures);
+    geometry->arrays = arrays;
+    geometry->structures = structures;
+    if (arrays == NULL || structures == NULL) {
         return false;
     }
-    memcpy(found, *text, length);
-    found[length] = '\0';
-    *text += length;
-    *text += **text == ' ';
+    for (size_t index = 0; index < geometry->structures_count; index++) {
+        struct tau_tlb_color_structure *const own = &structures[index];
+        if (own->array >= geometry->arrays_count) {
+            return false;
+        }
+        const int bits = 31 - __builtin_clz(arrays[own->array].sets_count | 1);
+        own->rows = placed(own->rows, (size_t)bits, sizeof *own->rows);
+    }
     return true;
 }
 
-// ---- Records -----------------------------------------------------------------------------------
+static bool place_principal(struct tau_tlb_color_principal *principal) {
+    const struct tau_tlb_color_geometry *const geometry = tau_colors.partition->geometry;
+    struct tau_tlb_color_sets *const sets =
+        placed(principal->sets, geometry->arrays_count, sizeof *sets);
+    for (size_t index = 0; sets != NULL && index < geometry->arrays_count; index++) {
+        const size_t words = (geometry->arrays[index].sets_count + 31) / 32;
+        sets[index].owned = placed(sets[index].owned, words, sizeof *sets[index].owned);
+    }
+    principal->sets = sets;
+    principal->windows =
+        placed(principal->windows, principal->windows_count, sizeof *principal->windows);
+    principal->parts = placed(principal->parts, principal->parts_count, sizeof *principal->parts);
+    principal->name = placed(principal->name, 1, 1);
+    return principal->windows_count != 0 && principal->windows != NULL && principal->name != NULL &&
+           (principal->parts != NULL || principal->parts_count == 0);
+}
 
-static bool read_page(const char **text) {
-    uint64_t found;
-    const bool is_right = numbers(text, 1, (const uint64_t[]){63}, &found);
-    tau_colors.geometry.page_log2 = (uint8_t)found;
+// Makes offsets addresses.
+static bool place_image(void) {
+    struct tau_tlb_color_partition *const partition = (void *)image;
+    struct tau_tlb_color_geometry *const geometry =
+        placed(partition->geometry, 1, sizeof *geometry);
+    struct tau_tlb_color_principal *const principals =
+        placed(partition->principals, partition->principals_count, sizeof *principals);
+    partition->geometry = geometry;
+    partition->principals = principals;
+    tau_colors.partition = partition;
+    bool is_right = geometry != NULL && principals != NULL && place_geometry(geometry);
+    for (size_t index = 0; is_right && index < partition->principals_count; index++) {
+        is_right = place_principal(&principals[index]);
+    }
     return is_right;
 }
 
-static bool read_array(const char **text) {
-    uint64_t found[3];
-    const unsigned count = tau_colors.geometry.arrays_count;
-    if (count == TAU_COLORS_ARRAYS_MAX ||
-        !numbers(text, 3, (const uint64_t[]){65536, UINT32_MAX, UINT32_MAX}, found)) {
-        return false;
-    }
-    arrays[count] =
-        (struct tau_tlb_color_array){(uint32_t)found[0], (uint32_t)found[1], (uint32_t)found[2]};
-    tau_colors.geometry.arrays_count++;
-    return true;
-}
+// ---- Tasks -------------------------------------------------------------------------------------
 
-static bool read_structure(const char **text) {
-    uint64_t found[4];
-    const unsigned count = tau_colors.geometry.structures_count;
-    const uint64_t arrays_last = tau_colors.geometry.arrays_count - 1u;
-    if (count == TAU_COLORS_STRUCTURES_MAX || tau_colors.geometry.arrays_count == 0 ||
-        !numbers(text, 4, (const uint64_t[]){TAU_TLB_COLOR_CODE, 63, arrays_last, 65535}, found)) {
-        return false;
-    }
-    for (unsigned bit = 0; UINT64_C(1) << bit < arrays[found[2]].sets_count; bit++) {
-        uint64_t row;
-        if (!number(text, &row)) {
-            return false;
-        }
-        rows[count][bit] = row;
-    }
-    structures[count] = (struct tau_tlb_color_structure){
-        .rows = rows[count],
-        .constant = (uint32_t)found[3],
-        .role = (uint8_t)found[0],
-        .page_log2 = (uint8_t)found[1],
-        .array = (uint8_t)found[2],
-    };
-    tau_colors.geometry.structures_count++;
-    return true;
-}
-
-static bool read_task(const char **text) {
-    uint64_t found[6];
-    const size_t count = tau_colors.tasks_count;
-    struct tau_colors_task *const task = &tasks[count];
-    if (count == TAU_COLORS_TASKS_MAX || !word(text, task->name, sizeof task->name) ||
-        !numbers(text, 6,
-                 (const uint64_t[]){TAU_TLB_COLOR_NO_MISS, UINT64_C(1) << 47, 46, 46, UINT32_MAX,
-                                    UINT32_MAX},
-                 found)) {
-        return false;
-    }
-    task->mode = (enum tau_tlb_color_mode)found[0];
-    task->window_start = found[1];
-    task->window_bytes = (size_t)1 << found[2];
-    task->heap_window =
-        (struct tau_tlb_color_window){found[1], (uint8_t)found[3], tau_colors.geometry.page_log2};
-    task->heap_pages = (uint32_t)found[4];
-    task->thread_number = (uint32_t)found[5];
-    task->parts = &parts[parts_count];
-    principals[count] =
-        (struct tau_tlb_color_principal){sets[count], &task->heap_window, task->heap_pages != 0};
-    tau_colors.tasks_count++;
-    return count == 0 || task[-1].window_start + task[-1].window_bytes <= task->window_start;
-}
-
-static bool read_sets(const char **text) {
-    uint64_t found[2];
-    const uint64_t arrays_last = tau_colors.geometry.arrays_count - 1u;
-    if (tau_colors.tasks_count == 0 ||
-        !numbers(text, 2, (const uint64_t[]){arrays_last, UINT32_MAX}, found)) {
-        return false;
-    }
-    const uint64_t set_last = arrays[found[0]].sets_count - 1u;
-    uint32_t *const owned = tau_colors_table(set_last / 32 + 1);
-    if (owned == NULL) {
-        return false;
-    }
-    sets[tau_colors.tasks_count - 1][found[0]] =
-        (struct tau_tlb_color_sets){owned, (uint32_t)found[1]};
-    while (**text >= '0' && **text <= '9') {
-        if (!numbers(text, 2, (const uint64_t[]){set_last, set_last}, found)) {
-            return false;
-        }
-        for (uint64_t set = found[0]; set <= found[1]; set++) {
-            owned[set / 32] |= UINT32_C(1) << set % 32;
-        }
-    }
-    return true;
-}
-
-static bool read_part(const char **text, enum tau_colors_kind kind) {
-    uint64_t found[2];
-    const uint64_t most = UINT64_C(1) << 47;
-    if (tau_colors.tasks_count == 0 || parts_count == TAU_COLORS_PARTS_MAX ||
-        !numbers(text, 2, (const uint64_t[]){most, most}, found)) {
-        return false;
-    }
-    parts[parts_count++] = (struct tau_colors_part){found[0], found[1], kind};
-    tasks[tau_colors.tasks_count - 1].parts_count++;
-    return true;
-}
-
-static bool read_record(const char *kind, const char **text) {
-    static const char *const kinds[] = {"stack", "globals", "code"};
-    for (size_t index = 0; index < sizeof kinds / sizeof *kinds; index++) {
-        if (strcmp(kind, kinds[index]) == 0) {
-            return read_part(text, (enum tau_colors_kind)index);
-        }
-    }
-    if (strcmp(kind, "strict") == 0) {
-        tau_colors.is_strict = true;
-        return true;
-    }
-    return strcmp(kind, "page") == 0        ? read_page(text)
-           : strcmp(kind, "array") == 0     ? read_array(text)
-           : strcmp(kind, "structure") == 0 ? read_structure(text)
-           : strcmp(kind, "task") == 0      ? read_task(text)
-           : strcmp(kind, "sets") == 0      ? read_sets(text)
-                                            : false;
+// The task of a principal of a partition that was checked. False if it lies below the one before.
+static bool begin_task(struct tau_colors_task *task,
+                       const struct tau_tlb_color_principal *principal) {
+    const struct tau_tlb_color_window *const last =
+        &principal->windows[principal->windows_count - 1];
+    task->principal = principal;
+    task->window_start = principal->windows->start;
+    task->window_bytes = last->start + ((size_t)1 << last->size_log2) - task->window_start;
+    task->heap_pages = principal->windows->pages_count;
+    return task == tasks || task[-1].window_start + task[-1].window_bytes <= task->window_start;
 }
 
 const char *tau_colors_read(const char *text) {
-    char kind[16];
-    while (*text != '\0') {
-        if (!word(&text, kind, sizeof kind) || !read_record(kind, &text)) {
+    uint64_t is_strict, count, thread;
+    if (!number(&text, 1, &is_strict) || !number(&text, TAU_COLORS_TASKS_MAX, &count)) {
+        return DAMAGED;
+    }
+    for (size_t index = 0; index < count; index++) {
+        if (!number(&text, UINT32_MAX, &thread)) {
             return DAMAGED;
         }
+        tasks[index].thread_number = (uint32_t)thread;
     }
-    tau_colors.geometry.arrays = arrays;
-    tau_colors.geometry.structures = structures;
+    if (!read_image(text) || !place_image() || tau_colors.partition->principals_count != count) {
+        return DAMAGED;
+    }
+    const enum tau_status status = tau_tlb_color_check(tau_colors.partition);
+    if (status != TAU_OK) {
+        return status == TAU_BAD_ARGUMENT ? DAMAGED
+                                          : "two tasks own one TLB set, or a set that is none";
+    }
+    memset(starts, 0xff, sizeof starts);
+    for (size_t index = 0; index < count; index++) {
+        if (!begin_task(&tasks[index], &tau_colors.partition->principals[index])) {
+            return DAMAGED;
+        }
+        starts[index] = tasks[index].window_start;
+    }
     tau_colors.tasks = tasks;
-    tau_colors.partition = (struct tau_tlb_color_partition){&tau_colors.geometry, principals,
-                                                            (uint32_t)tau_colors.tasks_count};
-    const enum tau_status status = tau_tlb_color_check(&tau_colors.partition);
-    return tau_colors.tasks_count == 0 || status == TAU_BAD_ARGUMENT ? DAMAGED
-           : status != TAU_OK ? "two tasks own one TLB set, or a set that is none"
-                              : NULL;
+    tau_colors.tasks_count = count;
+    tau_colors.is_strict = is_strict != 0;
+    return count == 0 ? DAMAGED : NULL;
 }
 
 // ---- Looking -----------------------------------------------------------------------------------
@@ -231,26 +177,24 @@ struct tau_colors_task *tau_colors_task_at(uintptr_t address) {
     size_t first = 0;
 #pragma GCC unroll 8
     for (size_t step = TAU_COLORS_TASKS_MAX / 2; step > 0; step /= 2) {  // bound: log2 of the tasks
-        if (first + step < tau_colors.tasks_count && tasks[first + step].window_start <= address) {
-            first += step;
-        }
+        first += starts[first + step] <= address ? step : 0;
     }
     return address - tasks[first].window_start < tasks[first].window_bytes ? &tasks[first] : NULL;
 }
 
 struct tau_colors_task *tau_colors_task_named(const char *name) {
     for (size_t index = 0; index < tau_colors.tasks_count; index++) {
-        if (strcmp(tasks[index].name, name) == 0) {
+        if (strcmp(tasks[index].principal->name, name) == 0) {
             return &tasks[index];
         }
     }
     return NULL;
 }
 
-const struct tau_colors_part *tau_colors_stack_of(const struct tau_colors_task *task) {
-    for (size_t index = 0; index < task->parts_count; index++) {
-        if (task->parts[index].kind == TAU_COLORS_STACK) {
-            return &task->parts[index];
+const struct tau_tlb_color_part *tau_colors_stack_of(const struct tau_colors_task *task) {
+    for (size_t index = 0; index < task->principal->parts_count; index++) {
+        if (task->principal->parts[index].use == TAU_TLB_COLOR_STACK_PAGES) {
+            return &task->principal->parts[index];
         }
     }
     return NULL;

@@ -1,5 +1,5 @@
-// The tasks of a plan, their sets and their pages, as the settings say them.
-// docs/spec/run_colors.md has the records.
+// The tasks of a plan, and its partition, of which the settings have an image.
+// docs/spec/run_colors.md has it.
 #ifndef TAU_LINUX_RUNTIME_COLORS_PARTITION_H
 #define TAU_LINUX_RUNTIME_COLORS_PARTITION_H
 
@@ -11,30 +11,13 @@
 #include "core/tlb_color.h"
 
 #define TAU_COLORS_TASKS_MAX 256u
-#define TAU_COLORS_ARRAYS_MAX 16u
-#define TAU_COLORS_STRUCTURES_MAX 16u
-#define TAU_COLORS_NAME_BYTES 32u
-#define TAU_COLORS_PARTS_MAX 4096u  // all tasks together
-
-enum tau_colors_kind { TAU_COLORS_STACK, TAU_COLORS_GLOBALS, TAU_COLORS_CODE };
-
-// Pages of a task in a row, outside its heap.
-struct tau_colors_part {
-    uintptr_t start;
-    size_t size_bytes;
-    enum tau_colors_kind kind;
-};
 
 struct tau_colors_task {
-    char name[TAU_COLORS_NAME_BYTES];
-    uintptr_t window_start;
-    size_t window_bytes;
-    enum tau_tlb_color_mode mode;
-    struct tau_tlb_color_window heap_window;
-    uint32_t heap_pages;     // 0: no heap
-    uint32_t thread_number;  // from --thread; 0: none
-    const struct tau_colors_part *parts;
-    size_t parts_count;
+    const struct tau_tlb_color_principal *principal;
+    uintptr_t window_start;     // of its first window, which is its heap's
+    size_t window_bytes;        // of all its windows, which follow each other
+    uint32_t heap_pages;        // 0: no heap
+    uint32_t thread_number;     // from --thread; 0: none
     struct tau_tlb_color heap;  // heaps.c
     _Atomic uint64_t objects;
     _Atomic uint64_t spilled_objects;
@@ -45,10 +28,9 @@ struct tau_colors_task {
 };
 
 struct tau_colors {
-    struct tau_tlb_color_geometry geometry;
-    struct tau_tlb_color_partition partition;  // principal i is task i
-    struct tau_colors_task *tasks;             // ascending by address
-    size_t tasks_count;                        // 0: nothing is colored
+    const struct tau_tlb_color_partition *partition;  // principal i is task i
+    struct tau_colors_task *tasks;                    // ascending by address
+    size_t tasks_count;                               // 0: nothing is colored
     size_t pages_checked;
     _Atomic uint32_t unknown_threads;  // stacks.c: their task was lost, as no record was free
     bool is_strict;
@@ -77,6 +59,6 @@ struct tau_colors_task *tau_colors_task_at(uintptr_t address);
 // The task of this name, or NULL.
 struct tau_colors_task *tau_colors_task_named(const char *name);
 // The stack of a task, or NULL.
-const struct tau_colors_part *tau_colors_stack_of(const struct tau_colors_task *task);
+const struct tau_tlb_color_part *tau_colors_stack_of(const struct tau_colors_task *task);
 
 #endif

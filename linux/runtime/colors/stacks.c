@@ -30,7 +30,7 @@ static bool has_stack(const pthread_attr_t *attributes) {
 // stack. False if the thread gets an ordinary one.
 static bool take_stack(struct tau_colors_task *task, const pthread_attr_t *attributes,
                        pthread_attr_t *own) {
-    const struct tau_colors_part *const stack = task != NULL ? tau_colors_stack_of(task) : NULL;
+    const struct tau_tlb_color_part *const stack = task != NULL ? tau_colors_stack_of(task) : NULL;
     if (stack == NULL || (attributes != NULL && has_stack(attributes)) ||
         atomic_exchange(&task->is_stack_used, true)) {
         return false;

@@ -10,13 +10,17 @@ import secrets
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from model.tlb_color import ownership, process
 from tautochrone.plan.file import load_any_plan
-from tautochrone.tlb.partition import Partition
+from tautochrone.run.colors import Colors
+from tautochrone.tlb.geometry import DATA, Array, Geometry, Structure
+from tautochrone.tlb.partition import Partition, Principal
+from tautochrone.tlb.partition import Run as PageRun
 from testing.recorded import ROOT, Build, Tau
 from testing.runtime import Run, RunProgram, settings_variables
 
@@ -285,31 +289,45 @@ def test_a_page_that_is_not_the_plans(
     assert re.search(r"the page at 0x4\w+ in the window of \w+ is mapped, but", done.stderr)
 
 
+def settings_of(*principals: Principal, page_bytes: int = 4096) -> str:
+    """The settings of a TLB of 4 sets."""
+    structure = Structure(DATA, 4096, 0, (1, 2), 0)
+    arrays = (Array("a", 4, 4, 4),)
+    geometry = Geometry("", page_bytes, "user", "a test", None, arrays, (structure,))
+    return Colors(Partition(geometry, 8, principals), "", True, {}).text(is_strict=False)
+
+
+HEAP_RUN = PageRun("heap", START, 4096)
+ONE = Principal("one", "isolated", ((0,),), (0,), START, 65536, 32768, (HEAP_RUN,), 0)
+TWO = replace(ONE, name="two", sets=((1,),), window_start=START + 65536)
+
+
 def test_damaged_settings_end_the_program() -> None:
     """A damaged partition is refused before main, with status 125 and the cause."""
-    text = (
-        "page 12 array 4 4 4 structure 0 12 0 0 1 2 "
-        "task one 0 17592186044416 16 15 1 0 sets 0 0 0 0"
-    )
-    assert _run_text(text) == 0
-    for old, new, cause in (
-        ("sets 0 0 0 0", "sets 0 0 0 4", "damaged"),
-        ("page 12", "page 99", "damaged"),
-        ("one 0", "one 7", "damaged"),
-        ("16 15 1 0", "16 15 9 0", "too few pages"),
-        ("17592186044416", "140737488289792", "above the spill heap"),
-        ("task one", "mask one", "damaged"),
-        ("sets 0 0 0 0", "", "too few pages"),
-        ("sets 0 0 0 0", "sets 0 0 0 0 stack 17592186077184 16384", "needs sets of others"),
-        (
-            "sets 0 0 0 0",
-            "sets 0 0 0 0 task two 0 17592186109952 16 15 1 0 sets 0 0 0 0",
-            "two tasks own",
-        ),
+    good = settings_of(ONE, TWO)
+    assert _run_text(good) == 0
+    stack = PageRun("stack", START + 32768, STACK_MIN)
+    nine = replace(HEAP_RUN, size_bytes=9 * 4096)
+    for text, cause in (
+        ("", "damaged"),
+        (f"2 {good}", "damaged"),
+        (settings_of(page_bytes=4096), "damaged"),
+        (settings_of(ONE, page_bytes=1 << 99), "damaged"),
+        (settings_of(replace(ONE, sets=((0, 4),))), "a set that is none"),
+        (settings_of(replace(ONE, runs=(nine,))), "too few pages"),
+        (settings_of(replace(ONE, window_start=127 << 40)), "above the spill heap"),
+        (settings_of(replace(ONE, sets=((),))), "too few pages"),
+        (settings_of(replace(ONE, runs=(*ONE.runs, stack))), "needs sets of others"),
+        (settings_of(ONE, replace(TWO, sets=((0,),))), "two tasks own"),
     ):
-        assert old in text
-        found = _run_text(text.replace(old, new), cause)
-        assert found == 125, (old, new)
+        assert _run_text(text, cause) == 125, text
+    # Not even one wrong word of the image ends it otherwise.
+    words = good.split()
+    for place in range(len(words)):
+        for wrong in ("x", "4294967295", "18446744073709551608", "8"):
+            damaged = " ".join([*words[:place], wrong, *words[place + 1 :]])
+            assert _run_text(damaged) in ((125,) if wrong == "x" else (0, 125)), damaged
+        assert _run_text(" ".join(words[:place])) == 125, place
 
 
 def _run_text(text: str, cause: str = "") -> int:

@@ -6,7 +6,7 @@
 
 enum { LFSR_TAPS = 0xB400, LFSR_STEPS = 4 };
 
-bool tau_tlb_level_open(struct tau_tlb_level *level, const struct tau_tlb_array *array,
+bool tau_tlb_level_open(struct tau_tlb_level *level, const struct tau_tlb_color_array *array,
                         enum tau_tlb_policy policy, uint16_t seed) {
     uint32_t leaves = 1;
     assert(array->ways > 0 && array->sets_count > 0);

@@ -24,7 +24,7 @@ struct tau_tlb_level {
 };
 
 // Fails if and only if memory is short; the level can be closed all the same.
-bool tau_tlb_level_open(struct tau_tlb_level *level, const struct tau_tlb_array *array,
+bool tau_tlb_level_open(struct tau_tlb_level *level, const struct tau_tlb_color_array *array,
                         enum tau_tlb_policy policy, uint16_t seed);
 void tau_tlb_level_close(struct tau_tlb_level *level);
 

@@ -6,7 +6,8 @@
 
 struct tau_tlb_simulator {
     struct tau_tlb_level levels[TAU_TLB_ARRAYS_MAX];
-    struct tau_tlb_structure structures[TAU_TLB_STRUCTURES_MAX];
+    struct tau_tlb_color_structure structures[TAU_TLB_STRUCTURES_MAX];
+    uintptr_t rows[TAU_TLB_STRUCTURES_MAX][TAU_TLB_COLOR_ROWS_MAX];
     uint32_t levels_count;
     uint32_t structures_count;
     uint32_t page_log2;
@@ -16,15 +17,15 @@ struct tau_tlb_simulator {
     uint64_t lookups[2 * TAU_TLB_STRUCTURES_MAX];  // [structure][missed]
 };
 
-static bool are_arrays(const struct tau_tlb_geometry *geometry) {
+static bool are_arrays(const struct tau_tlb_color_geometry *geometry) {
     uint64_t entries_count = 0;
     if (geometry->arrays_count == 0 || geometry->arrays_count > TAU_TLB_ARRAYS_MAX) {
         return false;
     }
     for (uint32_t i = 0; i < geometry->arrays_count; i++) {  // bound: ARRAYS_MAX
-        const struct tau_tlb_array *const array = &geometry->arrays[i];
+        const struct tau_tlb_color_array *const array = &geometry->arrays[i];
         if (array->sets_count == 0 || (array->sets_count & (array->sets_count - 1)) != 0 ||
-            array->sets_count > 1u << TAU_TLB_ROWS_MAX || array->ways == 0) {
+            array->sets_count > 1u << TAU_TLB_COLOR_ROWS_MAX || array->ways == 0) {
             return false;
         }
         entries_count += (uint64_t)array->sets_count * array->ways;
@@ -32,13 +33,13 @@ static bool are_arrays(const struct tau_tlb_geometry *geometry) {
     return entries_count <= TAU_TLB_ENTRIES_MAX;
 }
 
-static bool are_structures(const struct tau_tlb_geometry *geometry) {
+static bool are_structures(const struct tau_tlb_color_geometry *geometry) {
     if (geometry->structures_count > TAU_TLB_STRUCTURES_MAX) {
         return false;
     }
     for (uint32_t i = 0; i < geometry->structures_count; i++) {  // bound: STRUCTURES_MAX
-        const struct tau_tlb_structure *const structure = &geometry->structures[i];
-        if (structure->array >= geometry->arrays_count || structure->role > TAU_TLB_CODE ||
+        const struct tau_tlb_color_structure *const structure = &geometry->structures[i];
+        if (structure->array >= geometry->arrays_count || structure->role > TAU_TLB_COLOR_CODE ||
             structure->page_log2 < geometry->page_log2 || structure->page_log2 >= 64 ||
             structure->constant >= geometry->arrays[structure->array].sets_count) {
             return false;
@@ -47,7 +48,7 @@ static bool are_structures(const struct tau_tlb_geometry *geometry) {
     return geometry->page_log2 >= 8;  // so that a key has room next to the number
 }
 
-struct tau_tlb_simulator *tau_tlb_simulator_new(const struct tau_tlb_geometry *geometry,
+struct tau_tlb_simulator *tau_tlb_simulator_new(const struct tau_tlb_color_geometry *geometry,
                                                 enum tau_tlb_policy policy, uint16_t seed,
                                                 uint32_t owners_count) {
     if (!are_arrays(geometry) || !are_structures(geometry) || policy >= TAU_TLB_POLICIES_COUNT ||
@@ -64,7 +65,12 @@ struct tau_tlb_simulator *tau_tlb_simulator_new(const struct tau_tlb_geometry *g
         is_open = tau_tlb_level_open(level, &geometry->arrays[i], policy, seed) && is_open;
     }
     for (uint32_t i = 0; i < geometry->structures_count; i++) {  // bound: STRUCTURES_MAX
-        simulator->structures[i] = geometry->structures[i];
+        struct tau_tlb_color_structure *const own = &simulator->structures[i];
+        *own = geometry->structures[i];
+        for (uint32_t bit = 0; 1u << bit < geometry->arrays[own->array].sets_count; bit++) {
+            simulator->rows[i][bit] = own->rows[bit];  // bound: ROWS_MAX
+        }
+        own->rows = simulator->rows[i];
     }
     simulator->levels_count = geometry->arrays_count;
     simulator->structures_count = geometry->structures_count;
@@ -101,10 +107,10 @@ struct place {
 };
 
 static struct place place_of(const struct tau_tlb_simulator *simulator,
-                             const struct tau_tlb_structure *structure, uint64_t address) {
+                             const struct tau_tlb_color_structure *structure, uint64_t address) {
     const uint32_t sets_count = simulator->levels[structure->array].sets_count;
     const uint64_t page = address >> simulator->page_log2;
-    const uint64_t is_directory = structure->role == TAU_TLB_DIRECTORY;
+    const uint64_t is_directory = structure->role == TAU_TLB_COLOR_DIRECTORY;
     uint32_t set = structure->constant;
     for (uint32_t bit = 0; 1u << bit < sets_count; bit++) {  // bound: ROWS_MAX
         set ^= (uint32_t)__builtin_parityll(page & structure->rows[bit]) << bit;
@@ -115,8 +121,8 @@ static struct place place_of(const struct tau_tlb_simulator *simulator,
     return (struct place){set, address >> structure->page_log2 << 7 | kind};
 }
 
-static bool touch(struct tau_tlb_simulator *simulator, const struct tau_tlb_structure *structure,
-                  uint64_t address) {
+static bool touch(struct tau_tlb_simulator *simulator,
+                  const struct tau_tlb_color_structure *structure, uint64_t address) {
     const struct place place = place_of(simulator, structure, address);
     struct tau_tlb_level *const level = &simulator->levels[structure->array];
     const bool is_hit = tau_tlb_level_touch(level, place.set, place.key);
@@ -124,8 +130,9 @@ static bool touch(struct tau_tlb_simulator *simulator, const struct tau_tlb_stru
     return is_hit;
 }
 
-static void fill(struct tau_tlb_simulator *simulator, const struct tau_tlb_structure *structure,
-                 uint64_t address, uint32_t owner) {
+static void fill(struct tau_tlb_simulator *simulator,
+                 const struct tau_tlb_color_structure *structure, uint64_t address,
+                 uint32_t owner) {
     struct tau_tlb_level *const level = &simulator->levels[structure->array];
     const struct place place = place_of(simulator, structure, address);
     const struct tau_tlb_entry evicted = tau_tlb_level_fill(level, place.set, place.key, owner);
@@ -138,8 +145,8 @@ static void fill(struct tau_tlb_simulator *simulator, const struct tau_tlb_struc
 
 // The structures that translate pages of one size: `pages` first, `directories` if all miss.
 struct translating {
-    const struct tau_tlb_structure *pages[TAU_TLB_STRUCTURES_MAX];
-    const struct tau_tlb_structure *directories[TAU_TLB_STRUCTURES_MAX];
+    const struct tau_tlb_color_structure *pages[TAU_TLB_STRUCTURES_MAX];
+    const struct tau_tlb_color_structure *directories[TAU_TLB_STRUCTURES_MAX];
     uint32_t pages_count;
     uint32_t directories_count;
 };
@@ -148,10 +155,10 @@ static struct translating translating_of(const struct tau_tlb_simulator *simulat
                                          uint32_t page_log2) {
     struct translating found = {.pages_count = 0};
     for (uint32_t i = 0; i < simulator->structures_count; i++) {  // bound: STRUCTURES_MAX
-        const struct tau_tlb_structure *const structure = &simulator->structures[i];
-        if (structure->role == TAU_TLB_DIRECTORY && structure->page_log2 > page_log2) {
+        const struct tau_tlb_color_structure *const structure = &simulator->structures[i];
+        if (structure->role == TAU_TLB_COLOR_DIRECTORY && structure->page_log2 > page_log2) {
             found.directories[found.directories_count++] = structure;
-        } else if (structure->role != TAU_TLB_DIRECTORY && structure->role == role &&
+        } else if (structure->role != TAU_TLB_COLOR_DIRECTORY && structure->role == role &&
                    structure->page_log2 == page_log2) {
             found.pages[found.pages_count++] = structure;
         }
@@ -162,7 +169,7 @@ static struct translating translating_of(const struct tau_tlb_simulator *simulat
 // Looks into each structure before any is filled.
 static void access_page(struct tau_tlb_simulator *simulator, const struct translating *translating,
                         uint64_t address, uint32_t owner) {
-    const struct tau_tlb_structure *missed[TAU_TLB_STRUCTURES_MAX];
+    const struct tau_tlb_color_structure *missed[TAU_TLB_STRUCTURES_MAX];
     uint32_t missed_count = 0;
     bool is_hit = false;
     for (uint32_t i = 0; i < translating->pages_count && !is_hit; i++) {  // bound: STRUCTURES_MAX

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/tlb_color.h"
 #include "tool/native/trace/trace.h"
 
-#define TAU_TLB_ROWS_MAX 16u
 #define TAU_TLB_ARRAYS_MAX 16u
 #define TAU_TLB_STRUCTURES_MAX 32u
 #define TAU_TLB_ENTRIES_MAX (1u << 22)  // in all arrays together
@@ -27,35 +27,12 @@ enum tau_tlb_policy {
     TAU_TLB_POLICIES_COUNT,
 };
 
-enum tau_tlb_role { TAU_TLB_DATA, TAU_TLB_DIRECTORY, TAU_TLB_CODE };
-
-struct tau_tlb_array {
-    uint32_t sets_count;  // a power of two
-    uint32_t ways;
-};
-
-struct tau_tlb_structure {
-    uint64_t rows[TAU_TLB_ROWS_MAX];  // masks of a base page's number, one per bit of the index
-    uint32_t constant;
-    uint32_t array;
-    uint32_t role;       // an enum tau_tlb_role
-    uint32_t page_log2;  // bytes that an entry covers
-};
-
-struct tau_tlb_geometry {
-    const struct tau_tlb_array *arrays;
-    const struct tau_tlb_structure *structures;
-    uint32_t arrays_count;
-    uint32_t structures_count;
-    uint32_t page_log2;  // the base page
-};
-
 // Accesses to data or code in pages of one size, in order.
 struct tau_tlb_accesses {
     const uint32_t *owners;
     const uint64_t *addresses;
     size_t count;
-    uint32_t role;  // TAU_TLB_DATA or TAU_TLB_CODE
+    uint32_t role;  // TAU_TLB_COLOR_DATA or TAU_TLB_COLOR_CODE
     uint32_t page_log2;
 };
 
@@ -65,7 +42,7 @@ struct tau_tlb_simulator;
 // geometry breaks [CLR-2] or [CLR-4], it has more than TAU_TLB_ENTRIES_MAX entries, or a number is
 // outside its limits.
 TAU_TRACE_EXPORT struct tau_tlb_simulator *
-tau_tlb_simulator_new(const struct tau_tlb_geometry *geometry, enum tau_tlb_policy policy,
+tau_tlb_simulator_new(const struct tau_tlb_color_geometry *geometry, enum tau_tlb_policy policy,
                       uint16_t seed, uint32_t owners_count);
 TAU_TRACE_EXPORT void tau_tlb_simulator_delete(struct tau_tlb_simulator *simulator);
 

@@ -15,20 +15,10 @@ from tautochrone import unseen
 from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.files.schema import Reader, table_of
-from tautochrone.tlb import partition_c
+from tautochrone.tlb import in_c
 from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.geometry import Geometry, geometry_of_table
-from tautochrone.tlb.partition import (
-    CODE,
-    GLOBALS,
-    HEAP,
-    PAGES_MAX,
-    STACK,
-    UNCOLORED,
-    Partition,
-    Principal,
-    Run,
-)
+from tautochrone.tlb.partition import HEAP, PAGES_MAX, Partition, Principal, Run
 from tautochrone.tlb.planning.demand import RunHeap
 
 if TYPE_CHECKING:
@@ -256,68 +246,21 @@ def header(value: Partition) -> list[str]:
     """As Section."""
     geometry = value.geometry
     words = 8 * value.word_bytes
-    lines = [
-        "// TLB sets: tau_tlb_color_init with tau_plan_tlb_partition and one of",
-        "// tau_plan_tlb_requests, which has no page for a principal without a heap.",
+    return [
+        "// TLB sets: tau_tlb_color_init with tau_plan_tlb_partition, one of its principals, and",
+        "// window 0, which has no page for a principal without a heap.",
         "// Not looked at:",
         *(f"// - {each}" for each in unseen.TLB_PLAN),
         *("#ifndef TAU_TLB_COLOR_H", '#include "core/tlb_color.h"', "#endif"),
         f'#define TAU_PLAN_TLB_GEOMETRY_SHA256 "{geometry.digest()}"',
         f"#define TAU_PLAN_TLB_PRINCIPALS_COUNT {len(value.principals)}u",
+        *(
+            f"#define TAU_PLAN_TLB_{re.sub('[^A-Z0-9]', '_', each.name.upper())} {number}u"
+            for number, each in enumerate(value.principals)
+        ),
         f"TAU_STATIC_ASSERT(TAU_WORD_BITS == {words}, \"this plan is for words of {words} bits\");",
         "",
-        *partition_c.geometry(PREFIX, geometry),
-    ]
-    for number, principal in enumerate(value.principals):
-        lines += _principal_lines(value, number, principal)
-    lines += [
-        *partition_c.principals(PREFIX, (len(_windows(each)) for each in value.principals)),
+        *in_c.c_lines(PREFIX, value),
         "static const struct tau_tlb_color_partition tau_plan_tlb_partition = {",
-        "    &tau_plan_tlb_geometry, tau_plan_tlb_principals, TAU_PLAN_TLB_PRINCIPALS_COUNT};",
-        "",
+        "    tau_plan_tlb_geometry, tau_plan_tlb_principals, TAU_PLAN_TLB_PRINCIPALS_COUNT};",
     ]
-    return lines + partition_c.array(
-        PREFIX,
-        "struct tau_tlb_color_request",
-        "requests",
-        [
-            f"{number}u, 0u, {_heap_pages(value, each)}u, {partition_c.mode(each)}"
-            for number, each in enumerate(value.principals)
-        ],
-    )
-
-
-def _principal_lines(value: Partition, number: int, principal: Principal) -> list[str]:
-    name = re.sub("[^A-Z0-9]", "_", principal.name.upper())
-    lines = [
-        f"#define TAU_PLAN_TLB_{name} {number}u  // of principals and requests",
-        *partition_c.sets_and_windows(
-            PREFIX, value.geometry, number, principal, _windows(principal)
-        ),
-    ]
-    for part in (STACK, GLOBALS, CODE):
-        runs = principal.runs_of(part)
-        if runs:
-            lines += [f"#define TAU_PLAN_TLB_{name}_{part.upper()}_RUNS {len(runs)}u"]
-            lines += partition_c.array(
-                PREFIX,
-                "struct tau_tlb_color_run",
-                f"{part}_{number}",
-                [f"{run.start:#x}u, {run.size_bytes}u" for run in runs],
-            )
-    return [*lines, ""]
-
-
-def _windows(principal: Principal) -> list[tuple[int, int]]:
-    """The heap's half and the other one; without a heap, or without sets, the whole window."""
-    start, size = principal.window_start, principal.window_bytes
-    heap = principal.heap_window_bytes
-    if not heap or principal.mode == UNCOLORED:
-        return [(start, size)]
-    return [(start, heap), (start + heap, size - heap)]
-
-
-def _heap_pages(value: Partition, principal: Principal) -> int:
-    if principal.mode == UNCOLORED:
-        return 0
-    return principal.bytes_of(HEAP) // value.geometry.page_bytes

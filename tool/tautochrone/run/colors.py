@@ -1,23 +1,22 @@
-"""Tasks of a plan in TLB sets of their own: the preloaded heap's records, and refusals.
+"""Tasks of a plan in TLB sets of their own: the preloaded heap's settings, and refusals.
 
-docs/spec/run_colors.md defines the records and the refusals.
+docs/spec/run_colors.md defines both.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.plan.file import load_any_plan
 from tautochrone.plan.sections import TLB
 from tautochrone.tlb.discover.processors.cpuinfo import processor_name
-from tautochrone.tlb.geometry import CODE, DATA, DIRECTORY, Geometry, read_geometry
-from tautochrone.tlb.partition import HEAP, ISOLATED, NO_MISS, STACK, UNCOLORED
-from tautochrone.tlb.partition import Partition, Principal, Run
+from tautochrone.tlb.geometry import Geometry, read_geometry
+from tautochrone.tlb.in_c import image
+from tautochrone.tlb.partition import STACK, UNCOLORED, Partition, Principal, Run
 from tautochrone.tlb.tasks import KERNEL
 
 PAGE_BYTES, WORD_BYTES = 4096, 8
@@ -25,10 +24,7 @@ STACK_MIN_BYTES = 16384  # the least stack of a thread in Linux
 NAME_CHARACTERS_MAX = 15  # the longest name of a thread in Linux
 THREAD_MAX = (1 << 32) - 1
 RUNS_MAX = 60_000  # Linux has 65,530 mappings in a process
-TEXT_BYTES_MAX = 128 * 1024 - 64  # in one variable of the environment
 MEASURED = "measured"
-ROLES = (DATA, DIRECTORY, CODE)
-MODES = (ISOLATED, NO_MISS)
 PLAN_STEP = "make one with `tau tlb plan`; docs/tutorials/tlb-sets.md has an example"
 DISCOVER_STEP = (
     "let `tau tlb discover -o host.toml` find this machine's, plan with it and give it by"
@@ -64,16 +60,13 @@ class Colors:
         return [task.name for task in self.tasks if len(task.name) > NAME_CHARACTERS_MAX]
 
     def text(self, is_strict: bool) -> str:
-        """The settings' line `colors`. Raises TauError if it is too long."""
-        text = " ".join([*_records(self), *(["strict"] if is_strict else [])])
-        if len(text) > TEXT_BYTES_MAX:
-            raise TauError(
-                f"the plan's tasks and sets take {len(text):,} bytes; at most"
-                f" {TEXT_BYTES_MAX:,}",
-                "plan fewer tasks, or with sets in a row",
-                EXIT_USAGE,
-            )
-        return text
+        """The settings' line `colors`."""
+        tasks = sorted(self.tasks, key=lambda task: task.window_start)
+        threads = (self.threads.get(task.name, 0) for task in tasks)
+        runs = (tuple(run for run in task.runs if not _is_small_stack(run)) for task in tasks)
+        own = tuple(replace(task, runs=kept) for task, kept in zip(tasks, runs, strict=True))
+        words = image(replace(self.partition, principals=own))
+        return " ".join(map(str, (int(is_strict), len(own), *threads, *words)))
 
 
 def tasks_of(partition: Partition) -> list[Principal]:
@@ -172,44 +165,6 @@ def _refuse_geometry(path: Path, partition: Partition, known: Geometry, known_pa
         )
 
 
-# ---- records ------------------------------------------------------------------------------------
-
-
-def _records(colors: Colors) -> Iterator[str]:
-    geometry = colors.partition.geometry
-    yield f"page {_log2(geometry.page_bytes)}"
-    yield from (f"array {each.sets} {each.ways} {each.safe_ways}" for each in geometry.arrays)
-    for each in geometry.structures:
-        words = [ROLES.index(each.role), _log2(each.page_bytes), each.array, each.constant]
-        yield " ".join(map(str, ["structure", *words, *each.rows]))
-    for task in sorted(colors.tasks, key=lambda task: task.window_start):
-        yield from _task_records(colors, task)
-
-
-def _task_records(colors: Colors, task: Principal) -> Iterator[str]:
-    heap_log2 = _log2(task.heap_window_bytes) if task.heap_window_bytes else 0
-    pages = task.bytes_of(HEAP) // PAGE_BYTES
-    words = [MODES.index(task.mode), task.window_start, _log2(task.window_bytes), heap_log2, pages]
-    yield " ".join(map(str, ["task", task.name, *words, colors.threads.get(task.name, 0)]))
-    for array, sets in enumerate(task.sets):
-        if sets:
-            yield " ".join(map(str, ["sets", array, task.taken[array], *_ranges(sets)]))
-    for run in task.runs:
-        if run.part != HEAP and not _is_small_stack(run):
-            yield f"{run.part} {run.start} {run.size_bytes}"
-
-
 def _is_small_stack(run: Run) -> bool:
     """Whether no thread can have it."""
     return run.part == STACK and run.size_bytes < STACK_MIN_BYTES
-
-
-def _ranges(numbers: Sequence[int]) -> list[int]:
-    """The first and the last of each range of numbers, which ascend."""
-    starts = [each for before, each in pairwise((-2, *numbers)) if each != before + 1]
-    ends = [each for each, after in pairwise((*numbers, -2)) if after != each + 1]
-    return [number for pair in zip(starts, ends, strict=True) for number in pair]
-
-
-def _log2(value: int) -> int:
-    return value.bit_length() - 1

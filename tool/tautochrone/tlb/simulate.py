@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tautochrone import native, unseen
-from tautochrone.declarations import Library, Struct
+from tautochrone.declarations import Library
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import geometry_format
-from tautochrone.tlb.geometry import CODE, DATA, DIRECTORY, Array, Geometry, Structure, geometry_of
+from tautochrone.tlb.geometry import CODE, DATA, Array, Geometry, Structure, geometry_of
+from tautochrone.tlb.in_c import ROLES, geometry_row
 from tautochrone.tlb.planning.shares import sets_of
 
 PAGE_BYTES = 4096
@@ -61,27 +62,9 @@ def _limited(text: str, key: str, digits: str) -> int:
 
 
 POLICIES = ("lru", "plru", "nru", "random", "adversarial")  # enum tau_tlb_policy
-ROLES = (DATA, DIRECTORY, CODE)  # enum tau_tlb_role
 SEED_MAX = 0xFFFF
 ENTRIES_MAX = 1 << 22
 Numbers = npt.NDArray[np.uint64]
-
-
-def _in_c(library: Library, geometry: Geometry) -> Struct:
-    arrays = [(each.sets, each.ways) for each in geometry.arrays]
-    structures = [
-        (
-            tuple(each.rows),
-            *(each.constant, each.array),
-            *(ROLES.index(each.role), each.page_bytes.bit_length() - 1),
-        )
-        for each in geometry.structures
-    ]
-    return library.struct("tau_tlb_geometry")(
-        library.array("tau_tlb_array", arrays),
-        library.array("tau_tlb_structure", structures),
-        *(len(arrays), len(structures), geometry.page_bytes.bit_length() - 1),
-    )
 
 
 class Simulator:
@@ -108,7 +91,7 @@ class Simulator:
         self._library = library or native.library()
         numbers = POLICIES.index(policy), seed, owners
         self._handle = self._library.tau_tlb_simulator_new(
-            _in_c(self._library, geometry), *numbers
+            self._library.struct("tau_tlb_color_geometry")(*geometry_row(geometry)), *numbers
         )
         if not self._handle:
             raise TauError("not enough memory for these TLBs", "simulate smaller arrays")

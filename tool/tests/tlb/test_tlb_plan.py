@@ -232,16 +232,18 @@ int main(void) {
     for (uint32_t i = 0; i < TAU_PLAN_TLB_PRINCIPALS_COUNT; i++) {
         struct tau_tlb_color heap;
         struct tau_tlb_color_run run = {0, 0};
-        if (tau_plan_tlb_requests[i].pages_count == 0) {
+        if (tau_plan_tlb_principals[i].windows[0].pages_count == 0) {
             continue;
         }
-        printf("init %d\\n", tau_tlb_color_init(&heap, &tau_plan_tlb_partition,
-                                               &tau_plan_tlb_requests[i], bits, 1u << 16));
+        printf("init %d\\n",
+               tau_tlb_color_init(&heap, &tau_plan_tlb_partition, i, 0, bits, 1u << 16));
         while (tau_tlb_color_next_run(&heap, &run)) {
             printf("%u %ju %zu\\n", i, (uintmax_t)run.start, run.size_bytes);
         }
     }
-    printf("stack %ju\\n", (uintmax_t)tau_plan_tlb_stack_0[TAU_PLAN_TLB_CONTROL].start);
+    const struct tau_tlb_color_part *const part =
+        tau_plan_tlb_principals[TAU_PLAN_TLB_CONTROL].parts;
+    printf("stack %d %ju\\n", part->use == TAU_TLB_COLOR_STACK_PAGES, (uintmax_t)part->start);
     return 0;
 }
 """
@@ -281,7 +283,7 @@ def test_the_core_takes_the_header(tmp_path: Path, core: Path, name: str) -> Non
         runs = each.runs_of("heap")
         wanted += ["init 0"] if runs else []
         wanted += [f"{number} {run.start} {run.size_bytes}" for run in runs]
-    wanted.append(f"stack {partition.principals[0].runs_of(STACK)[0].start}")
+    wanted.append(f"stack 1 {partition.principals[0].runs_of(STACK)[0].start}")
     assert said.stdout.split("\n")[:-1] == wanted
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tautochrone.facts import tile_format as tile
 from tautochrone.targets.libraries import Libraries
-from tautochrone.tlb import partition_c
+from tautochrone.tlb import in_c
 from tautochrone.tlb.geometry import Geometry
-from tautochrone.tlb.partition import CODE, GLOBALS, HEAP, STACK, Principal, Run
+from tautochrone.tlb.partition import CODE, GLOBALS, STACK, Partition, Principal, Run
 
 PAGE_BYTES = 4096
 READ, WRITE, EXECUTE = 1 << 27, 1 << 28, 1 << 29
@@ -50,11 +50,6 @@ class TileTask:
         (run,) = self.place.runs_of(part)
         return run
 
-    @property
-    def heap_pages(self) -> int:
-        """How many pages its heap has."""
-        return self.place.bytes_of(HEAP) // PAGE_BYTES
-
 
 @dataclass(frozen=True)
 class System:
@@ -90,22 +85,16 @@ def c_text(system: System, images: Sequence[Words], entries: Sequence[int]) -> s
 
 
 def _partitions(system: System) -> list[str]:
-    """A principal per heap, and one partition of all, or one of each."""
-    heaps = [task.place for task in system.tasks if task.heap_pages]
-    if not heaps:
-        return []
-    lines = partition_c.geometry("", system.geometry)
-    for number, each in enumerate(heaps):
-        window = (each.window_start, each.heap_window_bytes)
-        lines += partition_c.sets_and_windows("", system.geometry, number, each, [window])
-    lines += partition_c.principals("", [1] * len(heaps))
-    groups = [(0, len(heaps))] if system.is_joint else [(i, 1) for i in range(len(heaps))]
-    lines += [
-        f"static const struct tau_tlb_color_partition partition_{number} ="
-        f" {{&geometry, principals + {first}, {count}u}};"
-        for number, (first, count) in enumerate(groups)
+    """One partition of all tasks, or one of each."""
+    count = len(system.tasks)
+    groups = [(0, count)] if system.is_joint else [(number, 1) for number in range(count)]
+    partition = Partition(system.geometry, 4, tuple(task.place for task in system.tasks))
+    return [
+        *in_c.c_lines("", partition),
+        "static const struct tau_tlb_color_partition partitions[] = {",
+        *(f"    {{geometry, principals + {first}, {size}u}}," for first, size in groups),
+        "};",
     ]
-    return lines
 
 
 def _pages(system: System, images: Sequence[Words]) -> list[str]:
@@ -135,22 +124,16 @@ def _tasks(system: System, entries: Sequence[int]) -> list[str]:
     """The descriptions. A release after the run is one at its end, so that no cycle exceeds 32
     bits: the kernel would take it for one in the past."""
     lines = ["static const struct tau_tasks_description tasks[] = {"]
-    heaps = 0
-    for task, entry in zip(system.tasks, entries, strict=True):
+    for number, (task, entry) in enumerate(zip(system.tasks, entries, strict=True)):
         period_cycles, phase_cycles = (
             min(cycles, system.run_cycles) for cycles in (task.period_cycles, task.phase_cycles)
         )
         arguments = ", ".join(f"{value & 0xFFFFFFFF}u" for value in task.arguments) or "0"
-        partition, request = "0", "{0}"
-        if task.heap_pages:
-            own, shared = (heaps, 0) if system.is_joint else (0, heaps)
-            partition = f"&partition_{shared}"
-            request = f"{{{own}u, 0, {task.heap_pages}u, {partition_c.mode(task.place)}}}"
-            heaps += 1
+        principal, partition = (number, 0) if system.is_joint else (0, number)
         lines += [
             f"    {{{period_cycles}u, {phase_cycles}u, {entry:#x}u,",
             f"     {task.run_of(STACK).end:#x}u,",
             f"     (struct tau_task *){task.run_of(GLOBALS).start:#x}u,",
-            f"     {{{arguments}}}, {partition}, {request}}},",
+            f"     {{{arguments}}}, &partitions[{partition}], {principal}u}},",
         ]
     return [*lines, "};"]
