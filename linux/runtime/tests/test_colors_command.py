@@ -102,7 +102,7 @@ def test_plans_without_pages_for_tasks(
     text = path.read_text()
     path.write_text(text.replace('"control"', '"kernel"'))
     refused(tau, "has no tasks: only the kernel", "--colors", path, "--unverified")
-    path.write_text(text.replace("size_bytes = 16384", "size_bytes = 20480"))
+    path.write_text(text.replace(' 16384"', ' 20480"'))
     refused(tau, "plan.toml", "--colors", path, "--unverified")
     refused(tau, "none.toml", "--colors", tmp_path / "none.toml", "--unverified")
     path.write_text(text)

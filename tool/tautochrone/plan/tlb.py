@@ -39,21 +39,9 @@ def from_table(table: Table) -> Partition:
         raise TauError("[tlb]: geometry_sha256 does not match its arrays and structures", NEXT_STEP)
     if table["word_bytes"] not in (4, 8):
         raise TauError(f"[tlb]: word_bytes is {table['word_bytes']}, not 4 or 8", NEXT_STEP)
-    names = [row["name"] for row in table["principals"]]
-    arrays = [array.name for array in geometry.arrays]
-    for key in ("sets", "runs"):
-        for row in table[key]:
-            if row["principal"] not in names:
-                raise TauError(f"[tlb]: {key} names no principal {row['principal']}", NEXT_STEP)
-    for row in table["sets"]:
-        if row["array"] not in arrays:
-            raise TauError(f"[tlb]: sets names no array {row['array']}", NEXT_STEP)
-    _refuse_too_many_pages(table)
-    found = Partition(
-        geometry,
-        table["word_bytes"],
-        tuple(_principal(row, table, arrays) for row in table["principals"]),
-    )
+    principals = tuple(_principal(row, len(geometry.arrays)) for row in table["principals"])
+    found = Partition(geometry, table["word_bytes"], principals)
+    _refuse_too_many_pages(found)
     if found.page_table_bytes != table["page_table_bytes"]:
         raise TauError(
             f"[tlb]: page_table_bytes is {table['page_table_bytes']}, but its runs need"
@@ -63,14 +51,14 @@ def from_table(table: Table) -> Partition:
     return found
 
 
-def _refuse_too_many_pages(table: Table) -> None:
+def _refuse_too_many_pages(value: Partition) -> None:
     """What follows looks at every page of each run, and of windows."""
-    bytes_max = PAGES_MAX * table["page_bytes"]
-    for row in table["principals"]:
-        if row["window_bytes"] > bytes_max:
-            cause = f"the window of {row['name']} has more than {PAGES_MAX:,} pages"
+    bytes_max = PAGES_MAX * value.geometry.page_bytes
+    for each in value.principals:
+        if each.window_bytes > bytes_max:
+            cause = f"the window of {each.name} has more than {PAGES_MAX:,} pages"
             raise TauError(f"[tlb]: {cause}", NEXT_STEP)
-    if sum(row["size_bytes"] for row in table["runs"]) > bytes_max:
+    if value.mapped_bytes > bytes_max:
         raise TauError(f"[tlb]: the runs have more than {PAGES_MAX:,} pages", NEXT_STEP)
 
 
@@ -80,27 +68,21 @@ def _geometry(table: Table) -> Geometry:
         "source": "user",
         "reference": "a plan",
         "array": table["arrays"],
-        "structure": [{**row, "rows": row["rows"].split()} for row in table["structures"]],
+        "structure": table["structures"],
     }
     return geometry_of_table(table["geometry"], facts, Reader("[tlb]", NEXT_STEP))
 
 
-def _principal(row: Table, table: Table, arrays: Sequence[str]) -> Principal:
-    rows = [each for each in table["sets"] if each["principal"] == row["name"]]
-    by_array = {each["array"]: each for each in rows}
-    runs = (
-        Run(each["part"], each["start"], each["size_bytes"])
-        for each in table["runs"]
-        if each["principal"] == row["name"]
-    )
-    return Principal(
-        **row,
-        sets=tuple(
-            _numbers(by_array[array]["owned"]) if array in by_array else () for array in arrays
-        ),
-        taken=tuple(by_array[array]["taken"] if array in by_array else 0 for array in arrays),
-        runs=tuple(runs),
-    )
+def _principal(row: Table, arrays_count: int) -> Principal:
+    if not len(row["sets"]) == len(row["taken"]) == arrays_count:
+        raise TauError(f"[tlb]: {row['name']} has not sets and taken of each array", NEXT_STEP)
+    words = (run.split() for run in row["runs"])
+    lists = {
+        "sets": tuple(map(_numbers, row["sets"])),
+        "taken": tuple(row["taken"]),
+        "runs": tuple(Run(part, int(start, 16), int(size)) for part, start, size in words),
+    }
+    return Principal(**(row | lists))
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -133,18 +115,14 @@ def to_table(value: Partition) -> Table:
         "structures": [
             table_of(each, facts["structures"])
             | {"array": geometry.arrays[each.array].name}
-            | {"rows": " ".join(f"{row:#x}" for row in each.rows)}
+            | {"rows": [f"{row:#x}" for row in each.rows]}
             for each in geometry.structures
         ],
-        "principals": [table_of(each, facts["principals"]) for each in value.principals],
-        "sets": [
-            {"principal": each.name, "array": array.name, "owned": _ranges(sets), "taken": taken}
+        "principals": [
+            table_of(each, facts["principals"])
+            | {"sets": [*map(_ranges, each.sets)]}
+            | {"runs": [f"{run.part} {run.start:#x} {run.size_bytes}" for run in each.runs]}
             for each in value.principals
-            for array, sets, taken in zip(geometry.arrays, each.sets, each.taken, strict=True)
-            if sets
-        ],
-        "runs": [
-            {"principal": each.name, **vars(run)} for each in value.principals for run in each.runs
         ],
     }
 

@@ -365,7 +365,7 @@ def test_a_version_of_a_section_is_written_when_there_is_a_second(
     facts = plan_format.SECTIONS["pages"]
     monkeypatch.setitem(facts, "version", 2)
     text = plan_text(PLAN, "")
-    assert "[pages]\nversion = 2\n" in text and text.count("version =") == 4
+    assert "[pages]\nversion = 2\n" in text and text.count("version =") == 5
     assert load_plan(written(tmp_path, text)) == PLAN
 
 
