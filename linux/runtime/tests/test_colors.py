@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from model.tlb_color import ownership, process
+from model.tlb_color import process
 from tautochrone.plan.file import load_any_plan
 from tautochrone.run.colors import Colors
 from tautochrone.tlb.geometry import DATA, Array, Geometry, Structure
 from tautochrone.tlb.partition import Partition, Principal
 from tautochrone.tlb.partition import Run as PageRun
+from testing.modelled import model_geometry
 from testing.recorded import ROOT, Build, Tau
 from testing.runtime import Run, RunProgram, settings_variables
 
@@ -74,15 +75,9 @@ def partition_of(path: Path) -> Partition:
     return found
 
 
-def model_of(partition: Partition) -> tuple[ownership.Geometry, list[process.Task]]:
-    """The model's geometry and tasks."""
-    geometry = partition.geometry
-    arrays = tuple(ownership.Array(e.sets, e.ways, e.safe_ways) for e in geometry.arrays)
-    structures = tuple(
-        ownership.Structure(e.role, e.page_bytes, e.array, e.rows, e.constant)
-        for e in geometry.structures
-    )
-    tasks = [
+def tasks_of_model(partition: Partition) -> list[process.Task]:
+    """The model's tasks."""
+    return [
         process.Task(
             each.name,
             tuple(map(frozenset, each.sets)),
@@ -96,16 +91,15 @@ def model_of(partition: Partition) -> tuple[ownership.Geometry, list[process.Tas
         )
         for each in partition.principals
     ]
-    return ownership.Geometry(geometry.page_bytes, arrays, structures), tasks
 
 
 def assert_owned(partition: Partition, output: str) -> dict[str, list[tuple[str, str] | None]]:
     """The mappings of the output are as the model has them; owners of what each line says."""
-    geometry, tasks = model_of(partition)
+    tasks = tasks_of_model(partition)
     lines = output.splitlines()
     mappings = [process.mapping_of(line[4:]) for line in lines if line.startswith("map ")]
     assert len(mappings) > 10
-    assert process.complaints(geometry, tasks, mappings) == []
+    assert process.complaints(model_geometry(partition.geometry), tasks, mappings) == []
     owners = defaultdict(list)
     for kind, whose, address in re.findall(r"^(stack|object) (\S+) 0x(\w+)$", output, re.M):
         owners[f"{kind} {whose}"].append(process.owner_of(tasks, int(address, 16)))

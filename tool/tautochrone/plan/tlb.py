@@ -155,10 +155,7 @@ def document(value: Partition) -> Table:
                 },
                 "window": {"start": each.window_start, "size_bytes": each.window_bytes},
                 "heap_window_bytes": each.heap_window_bytes,
-                "runs": [
-                    {"part": run.part, "start": run.start, "size_bytes": run.size_bytes}
-                    for run in each.runs
-                ],
+                "runs": [vars(run) for run in each.runs],
                 "largest_object_bytes": each.largest_object_bytes,
                 "entries_used": value.entries_used(each),
                 "entries_safe": value.entries_safe(each),

@@ -1,10 +1,8 @@
-"""Files of tasks for tests, and a partition as the golden model has it."""
+"""Files of tasks for tests."""
 
 from pathlib import Path
 
-from model.tlb_color import ownership as model
-from tautochrone.tlb.geometry import Geometry
-from tautochrone.tlb.partition import HEAP, UNCOLORED, Partition
+from tautochrone.tlb.partition import HEAP, Partition
 from tautochrone.tlb.tasks import TaskSet, read_tasks
 
 PAGE = 4096
@@ -25,32 +23,6 @@ def task_set(folder: Path, *tables: str) -> TaskSet:
     path = folder / "tasks.toml"
     path.write_text(HEAD + "".join(tables), encoding="utf-8")
     return read_tasks(path)
-
-
-def model_geometry(geometry: Geometry) -> model.Geometry:
-    """A geometry in the golden model."""
-    return model.Geometry(
-        geometry.page_bytes,
-        tuple(model.Array(each.sets, each.ways, each.safe_ways) for each in geometry.arrays),
-        tuple(
-            model.Structure(each.role, each.page_bytes, each.array, each.rows, each.constant)
-            for each in geometry.structures
-        ),
-    )
-
-
-def model_partition(partition: Partition) -> model.Partition:
-    """A partition in the golden model; the first window of a principal is its heap's, if any."""
-    page = partition.geometry.page_bytes
-    principals = []
-    for each in partition.principals:
-        windows = [model.Window(each.window_start, each.window_bytes, page)]
-        if each.heap_window_bytes and each.mode != UNCOLORED:
-            start, size = each.window_start, each.heap_window_bytes
-            rest = model.Window(start + size, each.window_bytes - size, page)
-            windows = [model.Window(start, size, page), rest]
-        principals.append(model.Principal(each.sets, windows, each.taken))
-    return model.Partition(model_geometry(partition.geometry), principals)
 
 
 def pages_of(partition: Partition, number: int, part: str = HEAP) -> list[int]:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from model import mmu_cycle, tlb
-from model.tlb_color import ownership
 from model.tlb_color import simulator as naive
 from tautochrone.declarations import Library
 from tautochrone.errors import TauError
@@ -21,6 +20,7 @@ from tautochrone.tlb.geometry import (
     CODE, DATA, DIRECTORY, Array, Geometry, Structure, known_geometry
 )
 from tautochrone.tlb.simulate import POLICIES, Simulator
+from testing.modelled import model_geometry
 
 ROOT = Path(__file__).resolve().parents[3]
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
@@ -39,16 +39,6 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Library:
     command += ["-Wall", "-Wextra", "-Werror", *STRICT]
     subprocess.run([*command, f"-I{ROOT}", *sources, "-o", library], check=True, timeout=300)
     return Library(library)
-
-
-def model_of(geometry: Geometry) -> ownership.Geometry:
-    """A geometry as the model's."""
-    arrays = (ownership.Array(each.sets, each.ways, each.safe_ways) for each in geometry.arrays)
-    structures = (
-        ownership.Structure(each.role, each.page_bytes, each.array, each.rows, each.constant)
-        for each in geometry.structures
-    )
-    return ownership.Geometry(geometry.page_bytes, tuple(arrays), tuple(structures))
 
 
 def random_geometry(dice: random.Random) -> Geometry:
@@ -84,7 +74,7 @@ def test_random_geometries_are_the_models(policy: str, geometries: int, strict: 
     for turn in range(geometries):
         geometry = random_geometry(dice)
         seed = dice.randint(1, naive.SEED_MAX)
-        slow = naive.Simulator(model_of(geometry), policy, seed)
+        slow = naive.Simulator(model_geometry(geometry), policy, seed)
         pages = dice.choice([10, 100, 1000])
         with Simulator(geometry, policy, seed, OWNERS, strict) as fast:
             for number in range(ACCESSES):

@@ -23,9 +23,8 @@ from tautochrone.tlb.planning.placement import runs_in
 from tautochrone.tlb.planning.planner import Planned, plan_partition, refuse_misfits
 from tautochrone.tlb.planning.shares import PageRange, divide
 from tautochrone.trace.file import TraceWriter
-from tool.tests.tlb.task_files import (
-    KERNEL, PAGE, model_geometry, model_partition, pages_of, task, task_set
-)
+from testing.modelled import model_geometry, model_partition
+from tool.tests.tlb.task_files import KERNEL, PAGE, pages_of, task, task_set
 
 TILE = ("tile-16x4", "tile-16x4-128x4", "tile-16x4-128x4-xor")
 SEED = 21

@@ -18,6 +18,7 @@ from tautochrone.tlb.simulate import (
     POLICIES, Accesses, Simulator, accesses_of, geometry_or_shape, pages_of_tasks, simulate
 )
 from testing.command import tau
+from testing.modelled import model_geometry
 
 SEED = 1
 ACCESSES = 150_000
@@ -57,12 +58,7 @@ def test_pages_are_the_models(name: str, tasks: int) -> None:
     pages = pages_of_tasks(geometry, tasks, True)
     size = 1 << 30
     least = min(array.sets for array in geometry.arrays if array.is_colorable)
-    arrays = (ownership.Array(each.sets, each.ways, each.safe_ways) for each in geometry.arrays)
-    structures = (
-        ownership.Structure(each.role, each.page_bytes, each.array, each.rows, each.constant)
-        for each in geometry.structures
-    )
-    model = ownership.Geometry(geometry.page_bytes, tuple(arrays), tuple(structures))
+    model = model_geometry(geometry)
     for task in range(2):
         sets = [
             [index for index in range(array.sets) if index % least * tasks // least == task]

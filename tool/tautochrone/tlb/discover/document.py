@@ -7,6 +7,7 @@ from typing import Any
 
 from tautochrone import unseen
 from tautochrone.facts import geometry_format
+from tautochrone.files.schema import table_lines
 from tautochrone.tlb.discover.linear import lowest
 from tautochrone.tlb.discover.procedure import Array, Found
 from tautochrone.tlb.discover.processors.oracle import Facts
@@ -228,25 +229,7 @@ def _geometry(found: Found, facts: Facts, names: tuple[str, ...]) -> dict[str, A
 
 def toml_of(table: dict[str, Any]) -> str:
     """The file of a geometry."""
-
-    def text(value: Any) -> str:
-        if isinstance(value, list):
-            return "[" + ", ".join(map(text, value)) + "]"
-        if isinstance(value, str):
-            printable = "".join(each if each.isprintable() else "?" for each in value)
-            return '"' + printable.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        return str(value)
-
-    def inline(row: dict[str, Any]) -> str:
-        return "{ " + ", ".join(f"{key} = {text(value)}" for key, value in row.items()) + " }"
-
-    lines = [f"{key} = {text(value)}" for key, value in table.items() if key not in LISTS]
-    for key in LISTS:
-        lines += [f"{key} = [", *(f"    {inline(row)}," for row in table[key]), "]"]
-    return "\n".join(lines) + "\n"
-
-
-LISTS = ("array", "structure")
+    return "\n".join([*table_lines(table, geometry_format.DOCUMENT), ""])
 
 
 def show(document: dict[str, Any]) -> None:
