@@ -58,7 +58,7 @@ class Kernel:
     sets: tuple[FixedSets, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Task:
     """A task as the file has it. Either `heap_bytes` or `recordings`, which are whole paths.
 
@@ -67,23 +67,23 @@ class Task:
 
     name: str
     period_cycles: int
-    phase_cycles: int
-    program: Path | None
+    phase_cycles: int = 0
+    program: Path | None = None
     sources: tuple[Path, ...]
     flags: tuple[str, ...]
     libraries: tuple[str, ...]
     arguments: tuple[int, ...]
-    heap_bytes: int | None
-    largest_object_bytes: int | None
+    heap_bytes: int | None = None
+    largest_object_bytes: int | None = None
     recordings: tuple[Path, ...]
-    thread: int | None
+    thread: int | None = None
     stack_bytes: int
     globals_bytes: int
     globals_run_bytes: int
     code_bytes: int
     code_run_bytes: int
-    mode: str
-    cost_cycles: int | None
+    mode: str = NO_MISS
+    cost_cycles: int | None = None
     sets: tuple[FixedSets, ...]
 
 
@@ -194,26 +194,13 @@ def _task(reader: Reader, place: str, folder: Path, table: Table) -> Task:
     for key in ("sources", "flags", "libraries"):
         if key in table and program is None:
             raise _fail(reader, f"{place}.{key}", "it needs program")
-    return Task(
-        name=table["name"],
-        period_cycles=table["period_cycles"],
-        phase_cycles=table.get("phase_cycles", 0),
-        program=folder / program if program is not None else None,
-        sources=tuple(folder / each for each in table.get("sources", ())),
-        flags=tuple(table.get("flags", ())),
-        libraries=tuple(table.get("libraries", ())),
-        arguments=tuple(table.get("arguments", ())),
-        heap_bytes=table.get("heap_bytes"),
-        largest_object_bytes=table.get("largest_object_bytes"),
-        recordings=tuple(folder / each for each in table.get("recordings", ())),
-        thread=table.get("thread"),
-        stack_bytes=table["stack_bytes"],
-        **_runs(reader, place, table, "globals"),
-        **_runs(reader, place, table, "code"),
-        mode=table.get("mode", NO_MISS),
-        cost_cycles=table.get("cost_cycles"),
-        sets=_fixed_sets(reader, place, table),
-    )
+    own: Table = {} if program is None else {"program": folder / program}
+    for key in ("sources", "recordings"):
+        own[key] = tuple(folder / each for each in table.get(key, ()))
+    for key in ("flags", "libraries", "arguments"):
+        own[key] = tuple(table.get(key, ()))
+    runs = _runs(reader, place, table, "globals") | _runs(reader, place, table, "code")
+    return Task(**(table | own | runs | {"sets": _fixed_sets(reader, place, table)}))
 
 
 def _runs(reader: Reader, place: str, table: Table, part: str) -> dict[str, int]:
