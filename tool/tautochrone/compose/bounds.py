@@ -27,16 +27,15 @@ from tautochrone.facts import compose_format as facts
 from tautochrone.tile.cycle_bounds import (
     ARITHMETIC_CYCLES,
     BANK_ANSWER_CYCLES,
+    INTERRUPT_CYCLES,
     JUMP_CYCLES,
+    TIMER_OFFSET_BYTES,
     TRAP_CYCLES,
     CyclePaths,
+    naps,
 )
 
 VECTORS, SLOT_END_LABEL, SLOT_END = "tau_trap_vectors", "tau_trap_slot_end", "tau_slot_end"
-TIMER_VECTOR_OFFSET_BYTES = 4 * 7
-WFI = 0x10500073
-# From the timer's cycle to the first instruction of its handler, if no instruction is in the way.
-INTERRUPT_CYCLES = 4
 MISSED_ANSWER_CYCLES = BANK_ANSWER_CYCLES + facts.UNIT_MISS_CYCLES
 
 
@@ -59,7 +58,7 @@ def os_slot_terms(kernel: Path) -> dict[str, int]:
         "exception handler": in_handlers.from_address(vectors),
         "fetches behind it": 2 * MISSED_ANSWER_CYCLES,
         "interrupt": INTERRUPT_CYCLES,
-        "timer handler": to_call.from_address(vectors + TIMER_VECTOR_OFFSET_BYTES)
+        "timer handler": to_call.from_address(vectors + TIMER_OFFSET_BYTES)
         + JUMP_CYCLES
         + to_call.fetch(slot_end)
         + to_gate.from_address(slot_end),
@@ -76,12 +75,7 @@ def _gate(code: Code) -> int:
     """The address at which the end of a slot falls asleep."""
     address = code.symbols[SLOT_END]
     end = min([*(other for other in code.names if other > address), code.text[1]])
-    found = []
-    while address < end:
-        encoded = code.bytes_at(address)
-        if int.from_bytes(encoded[:4], "little") == WFI:
-            found.append(address)
-        address += 4 if encoded[0] & 3 == 3 else 2
+    found = [nap for nap in naps(code) if address <= nap < end]
     if len(found) != 1:
         raise TauError(f"{SLOT_END} sleeps at {len(found)} places, not at one")
     return found[0]

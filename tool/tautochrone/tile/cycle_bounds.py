@@ -39,6 +39,10 @@ CONFIG = "small"
 TAKEN_CYCLES, JUMP_CYCLES, BANK_ANSWER_CYCLES, TRAP_CYCLES = 3, 2, 1, 6
 ARITHMETIC_CYCLES = {"mul": 3, "mulh": 4, "mulhu": 4, "mulhsu": 4}
 ARITHMETIC_CYCLES |= dict.fromkeys(("div", "divu", "rem", "remu"), 37)
+# From the timer's cycle to the first instruction of its handler, if no instruction is in the way.
+INTERRUPT_CYCLES = 4
+TIMER_OFFSET_BYTES = 4 * 7  # Its place in a table of vectors.
+WFI = (0x10500073).to_bytes(4, "little")
 CSR_WRITES = {1, 2, 5, 6}  # funct3 of SYSTEM; a set from x0 only reads
 EMPTYING_CSRS, EMPTYING_CYCLES = {0x300, 0x304}, 3  # mstatus, mie
 MEMORY_BASES = {"sp", "gp"}
@@ -47,6 +51,11 @@ READY = {"tau_frames_clean_one": NEVER}
 VECTORS = "tau_tile_vectors"
 # Prefixes of the names of functions that have no pointer into the window.
 OUTSIDE = ("tau_vspace_", "tau_region_tree_", "tau_validity_", "tau_frames_", "tau_pagetable_")
+
+
+def naps(code: Code) -> list[int]:
+    """The addresses at which a program falls asleep."""
+    return [address for address in range(*code.text, 2) if code.bytes_at(address) == WFI]
 
 
 class CyclePaths(LongestPath):

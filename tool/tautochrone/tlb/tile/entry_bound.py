@@ -20,17 +20,18 @@ from tautochrone.machine.longest_path import NEVER, Code
 from tautochrone.errors import TauError
 from tautochrone.tile.cycle_bounds import (
     ARITHMETIC_CYCLES,
+    INTERRUPT_CYCLES,
+    TIMER_OFFSET_BYTES,
     TRAP_CYCLES,
+    WFI,
     CyclePaths,
+    naps,
 )
 from tautochrone.tlb.response import EntryCycles
 
 VECTORS = "tau_tasks_vectors"
-TIMER_OFFSET_BYTES = 4 * 7
 HANDLER, REPORT = "tau_tasks_exception", "tau_tasks_report_job"
-WFI = (0x10500073).to_bytes(4, "little")
 WINDOW_ANSWER_CYCLES = 2  # A hit, and the frame.
-INTERRUPT_CYCLES = 4  # From the timer's cycle to its handler, if no instruction is in the way.
 WAKE_CYCLES = 10  # More than from the timer's cycle to the instruction after a nap.
 FETCH_CYCLES = 2 * WINDOW_ANSWER_CYCLES  # Fetching the task's next instruction, across two words.
 STRETCH_CYCLES = INTERRUPT_CYCLES + FETCH_CYCLES  # Of them, those between kernel's instructions.
@@ -61,11 +62,11 @@ def _entry_cycles(program: Path, _text: bytes) -> EntryCycles:
     if VECTORS not in code.symbols:
         raise TauError(f"{program} has no kernel of tasks")
     paths = EntryPaths(code)
-    paths.charged |= dict.fromkeys(_all_of(code, WFI), 0)  # An entry ends there.
+    paths.charged |= dict.fromkeys(naps(code), 0)  # An entry ends there.
     instruction = max(*ARITHMETIC_CYCLES.values(), 1 + 2 * WINDOW_ANSWER_CYCLES)
     vectors = code.symbols[VECTORS]
     by_timer = instruction + INTERRUPT_CYCLES + paths.from_address(vectors + TIMER_OFFSET_BYTES)
-    by_nap = [WAKE_CYCLES + paths.from_address(nap + len(WFI)) for nap in _all_of(code, WFI)]
+    by_nap = [WAKE_CYCLES + paths.from_address(nap + len(WFI)) for nap in naps(code)]
     return EntryCycles(
         release=max(by_timer, *by_nap) + FETCH_CYCLES,
         call=TRAP_CYCLES + paths.from_address(vectors) + FETCH_CYCLES,
@@ -85,10 +86,5 @@ def _to_the_reading(code: Code) -> int:
     paths.charged |= dict.fromkeys([code.symbols[REPORT], *ends], 0)
     # Other paths leave the handler, or come to a nap, without a report.
     leaving = paths.leaving(range(start, end))
-    paths.charged |= dict.fromkeys([*leaving, *_all_of(code, WFI)], NEVER)
+    paths.charged |= dict.fromkeys([*leaving, *naps(code)], NEVER)
     return paths.from_address(code.symbols[VECTORS])
-
-
-def _all_of(code: Code, encoded: bytes) -> list[int]:
-    """The addresses of an instruction."""
-    return [address for address in range(*code.text, 2) if code.bytes_at(address) == encoded]
