@@ -66,7 +66,15 @@ class Colors:
         runs = (tuple(run for run in task.runs if not _is_small_stack(run)) for task in tasks)
         own = tuple(replace(task, runs=kept) for task, kept in zip(tasks, runs, strict=True))
         words = image(replace(self.partition, principals=own))
-        return " ".join(map(str, (int(is_strict), len(own), *threads, *words)))
+        return checked([int(is_strict), len(own), *threads, *words])
+
+
+def checked(numbers: Sequence[int]) -> str:
+    """The text of numbers, behind their checksum (FNV-1a)."""
+    total = 0xCBF29CE484222325
+    for number in numbers:
+        total = (total ^ number) * 0x100000001B3 & (1 << 64) - 1
+    return " ".join(map(str, (total, *numbers)))
 
 
 def tasks_of(partition: Partition) -> list[Principal]:

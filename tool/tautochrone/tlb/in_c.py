@@ -133,20 +133,23 @@ def _c_text(kind: str, value: Any, name: str, lines: list[str]) -> str:
 
 
 def image(value: Partition) -> list[int]:
-    """The words of 64 bits of the partition and of all that it points to; pointers are offsets."""
-    found = bytearray(_structs()[PARTITION][0])
-    _write(found, 0, PARTITION, partition_row(value))
-    return memoryview(found).cast("Q").tolist()
+    """The partition and all that it points to, in words of 64 bits; pointers are offsets in it.
+
+    Before it is how many pointers it has, and the offset of each.
+    """
+    found, pointers = bytearray(_structs()[PARTITION][0]), list[int]()
+    _write(found, pointers, 0, PARTITION, partition_row(value))
+    return [len(pointers), *pointers, *memoryview(found).cast("Q")]
 
 
-def _write(found: bytearray, at: int, kind: str, value: Any) -> None:
+def _write(found: bytearray, pointers: list[int], at: int, kind: str, value: Any) -> None:
     """Write a value at an offset, and what it points to at the end."""
     match value:
         case str():
-            _write(found, at, kind, [*value.encode(), 0])
+            _write(found, pointers, at, kind, [*value.encode(), 0])
         case tuple():
             for (_, offset, of), each in zip(_structs()[kind][1:], value, strict=True):
-                _write(found, at + offset, of, each)
+                _write(found, pointers, at + offset, of, each)
         case []:
             pass
         case list():
@@ -154,8 +157,9 @@ def _write(found: bytearray, at: int, kind: str, value: Any) -> None:
             size = ctypes.sizeof(NUMBERS[of]) if of in NUMBERS else _structs()[of][0]
             found += bytes(-(-size * len(value) // 8) * 8)
             for number, each in enumerate(value):
-                _write(found, start + number * size, of, each)
-            _write(found, at, "u64", start)
+                _write(found, pointers, start + number * size, of, each)
+            _write(found, pointers, at, "u64", start)
+            pointers.append(at)
         case _:
             size = ctypes.sizeof(NUMBERS[kind])
             found[at : at + size] = value.to_bytes(size, sys.byteorder)
