@@ -63,7 +63,7 @@ struct tau_tlb_color_sets {
 // safe ways.
 enum tau_tlb_color_mode { TAU_TLB_COLOR_ISOLATED, TAU_TLB_COLOR_NO_MISS };
 
-// Addresses of one heap, at a multiple of their size, and what the heap is to be.
+// Addresses of one heap, at a multiple of their size, and its pages and mode.
 struct tau_tlb_color_window {
     uintptr_t start;
     uint8_t size_log2;
