@@ -6,6 +6,7 @@ docs/spec/discover.md, [DISC-24] ... [DISC-27].
 from typing import Any
 
 from tautochrone import unseen
+from tautochrone.console.terminal import in_one_line
 from tautochrone.facts import geometry_format
 from tautochrone.files.schema import table_lines
 from tautochrone.tlb.discover.linear import lowest
@@ -221,7 +222,7 @@ def _geometry(found: Found, facts: Facts, names: tuple[str, ...]) -> dict[str, A
         "version": geometry_format.DOCUMENT["version"]["most"],
         "page_bytes": facts.page_bytes,
         "source": "measured",
-        "reference": f"tau tlb discover: timing on {facts.name}",
+        "reference": in_one_line(f"tau tlb discover: timing on {facts.name}"),
         "array": arrays,
         "structure": structures,
     }
