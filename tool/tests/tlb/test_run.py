@@ -338,9 +338,9 @@ def test_a_plan_for_other_tasks(tmp_path: Path, planned: Path, text: str, messag
 
 EDITED = [  # old text in the plan, new text, and the message
     ("safe_ways = 4", "safe_ways = 3", "geometry_sha256 does not match its arrays"),
-    ('array = "data", owned = "1"', 'array = "data", owned = "0"', "set 0 of data belongs to t1"),
+    ('sets = ["1", ', 'sets = ["0", ', "set 0 of data belongs to t1"),
     ('mode = "no-miss"', 'mode = "isolated"', "t1 is isolated, not no-miss"),
-    ('"stack", start = ', '"stack", start = 1', "[tlb]: page_table_bytes is 4096, but its"),
+    ('"stack 0x8', '"stack 0x18', "[tlb]: page_table_bytes is 4096, but its"),
 ]
 
 
