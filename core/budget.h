@@ -25,6 +25,9 @@ extern "C" {
 
 struct tau_budget;  // lives at the start of the memory given to tau_budget_init
 
+// Most size classes of a budgeted heap.
+#define TAU_BUDGET_CLASSES_MAX 64u
+
 // One dedicated region of COUNT buckets. A bucket holds an object whose size, rounded up to
 // TAU_ALIGNMENT, equals SIZE_BYTES rounded up to TAU_ALIGNMENT.
 struct tau_budget_class {

@@ -52,31 +52,6 @@
     tau_tlsf_built_word##word##_check##check##_fill##fill##_##optimized
 #endif
 
-// Most size classes of a budgeted heap.
-#define TAU_BUDGET_CLASSES_MAX 64u
-
-// Smallest memory that can hold a heap, control block included.
-#define TAU_TLSF_POOL_MIN_BYTES 256u
-
-// Bytes of a page and of a frame.
-#ifndef TAU_PAGE_LOG2
-#define TAU_PAGE_LOG2 12u
-#endif
-#define TAU_PAGE_BYTES (1u << TAU_PAGE_LOG2)
-
-// Address of page 0 of every address space on a 32-bit machine. Non-zero if the MMU translates only
-// a window.
-#ifndef TAU_SPACE_ORIGIN
-#define TAU_SPACE_ORIGIN 0u
-#endif
-
-// Pages of an address space: at least 2^MIN, at most 2^MAX. A build may set any MAX up to 26. The
-// region tree has one level for every five bits of a page number.
-#define TAU_SPACE_PAGES_LOG2_MIN 1u
-#ifndef TAU_SPACE_PAGES_LOG2_MAX
-#define TAU_SPACE_PAGES_LOG2_MAX 20u
-#endif
-
 #if TAU_WORD_BITS == 32
 typedef uint32_t tau_word;
 typedef int32_t tau_signed_word;
@@ -103,8 +78,6 @@ TAU_STATIC_ASSERT(TAU_ALIGNMENT == 1u << TAU_ALIGNMENT_LOG2,
 TAU_STATIC_ASSERT(TAU_ALIGNMENT == 2 * sizeof(tau_word),
                   "a payload starts one word behind an odd word");
 TAU_STATIC_ASSERT(sizeof(void *) * 8 >= TAU_WORD_BITS, "a word is never wider than a pointer");
-TAU_STATIC_ASSERT(TAU_SPACE_PAGES_LOG2_MAX <= 26,
-                  "five bits of a word are left for a region's state");
 TAU_STATIC_ASSERT(TAU_CHECK_LEVEL >= 0 && TAU_CHECK_LEVEL <= 2, "levels are 0, 1, 2");
 
 #endif

@@ -18,6 +18,11 @@
 #include "core/private/heap/pools_table.h"
 #include "core/private/heap/tlsf_inside.h"
 
+#ifndef TAU_PORT_PEAK
+#define TAU_PORT_PEAK(heap, size_bytes, count, limit_count)                                        \
+    ((void)(heap), (void)(size_bytes), (void)(count), (void)(limit_count))
+#endif
+
 #define POOLS_SIZE_LEVEL_MAX 8u  // steps of 1/256 of the size
 #define POOLS_ALIGNMENT_MAX_BYTES 4096u
 

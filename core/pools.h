@@ -15,6 +15,11 @@
 // Blocks, their checks and the search for an address's pool: see core/budget.h. A heap with more
 // memory than its pools need has a TLSF behind them, which serves and counts requests beyond a
 // limit. It makes an exceeded limit visible instead of fatal; no promise covers it.
+//
+// A port (core/port.h) may define TAU_PORT_PEAK(heap, size_bytes, count, limit_count). It is called
+// when more objects of a band are alive than ever before: COUNT of at most LIMIT_COUNT, in blocks
+// of SIZE_BYTES. It is called outside the lock, once for each COUNT. So a port warns once per band,
+// at 80 % of its limit, if it tests COUNT == LIMIT_COUNT - LIMIT_COUNT / 5.
 #ifndef TAU_POOLS_H
 #define TAU_POOLS_H
 

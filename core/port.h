@@ -1,7 +1,8 @@
 // A machine's macros for the core. Everything is optional: the defaults suit one thread without
 // an operating system. A build that needs more names its own header with
 // -DTAU_PORT_HEADER='"my_port.h"'. That header defines any of the macros below before the defaults
-// do.
+// do. Two more hooks stand with their mechanism: TAU_PORT_PEAK in core/pools.h, and
+// TAU_PORT_FORGET_REGION in core/vspace.h.
 #ifndef TAU_PORT_H
 #define TAU_PORT_H
 
@@ -40,15 +41,6 @@
 #define TAU_PORT_OUT_OF_MEMORY(heap, size_bytes) ((void)(heap), (void)(size_bytes))
 #endif
 
-// Called when more objects of a band of core/pools.h are alive than ever before: COUNT of at most
-// LIMIT_COUNT, in blocks of SIZE_BYTES. It is called outside the lock, once for each COUNT. So a
-// port warns once per band, at 80 % of its limit, if it tests COUNT == LIMIT_COUNT - LIMIT_COUNT
-// / 5.
-#ifndef TAU_PORT_PEAK
-#define TAU_PORT_PEAK(heap, size_bytes, count, limit_count)                                        \
-    ((void)(heap), (void)(size_bytes), (void)(count), (void)(limit_count))
-#endif
-
 // Called for each object that is allocated, resized in place or freed. The lock is held, so the
 // calls have the order of the heap's states.
 // - OLD is NULL for a new object. POINTER is NULL for a freed one.
@@ -58,18 +50,6 @@
 #ifndef TAU_PORT_TRACE
 #define TAU_PORT_TRACE(heap, old, pointer, size_bytes, alignment)                                  \
     ((void)(heap), (void)(old), (void)(pointer), (void)(size_bytes), (void)(alignment))
-#endif
-
-// Called after a store that leaves the region that starts at page START with fewer mapped pages. An
-// MMU that caches translations by region (hw/rtmmu, the TLB of regions) must then forget this
-// region's.
-// - It is never called for a region that gains pages. An MMU that caches no faults need not know of
-//   them.
-// - No operation changes the rights of mapped pages.
-// - The hook's store must be ordered after all earlier stores, both by the compiler and by the
-//   processor.
-#ifndef TAU_PORT_FORGET_REGION
-#define TAU_PORT_FORGET_REGION(space, start) ((void)(space), (void)(start))
 #endif
 
 // Payload moves and fills: two functions with the C library's meaning, on every machine.

@@ -4,82 +4,44 @@
 
 // What an operation of the core answers.
 enum tau_status {
-    // done; with every other status, nothing was changed
-    TAU_OK = 0,
-    // a null, unaligned or out-of-range argument
-    TAU_BAD_ARGUMENT = 1,
-    // the memory cannot hold the control block and one block
-    TAU_POOL_TOO_SMALL = 2,
-    // the pool is larger than the heap was initialized for
-    TAU_POOL_TOO_LARGE = 3,
-    // the pool overlaps memory that the heap already has
-    TAU_POOL_OVERLAPS = 4,
-    // no free block is large enough
-    TAU_NO_MEMORY = 5,
-    // not a multiple of the alignment
-    TAU_MISALIGNED_POINTER = 6,
-    // outside the heap, or not the start of an object
-    TAU_FOREIGN_POINTER = 7,
-    // the object is already free
-    TAU_DOUBLE_FREE = 8,
-    // the header of this block or of a neighbor was overwritten
-    TAU_OVERWRITTEN = 9,
-    // the plan's regions do not fit into the memory
-    TAU_PLAN_TOO_LARGE = 10,
-    // sizes not strictly different, zero, or more than TAU_BUDGET_CLASSES_MAX
-    TAU_PLAN_INVALID = 11,
-    // a space of fewer than 2^TAU_SPACE_PAGES_LOG2_MIN pages
-    TAU_SPACE_TOO_SMALL = 12,
-    // a space of more than 2^TAU_SPACE_PAGES_LOG2_MAX pages
-    TAU_SPACE_TOO_LARGE = 13,
-    // page 0 is reserved: sp[0] cannot encode an empty stack
-    TAU_PAGE_ZERO = 14,
-    // the page is outside the space
-    TAU_PAGE_OUTSIDE = 15,
-    // the page is already mapped
-    TAU_PAGE_MAPPED = 16,
-    // the region ends outside the space
-    TAU_REGION_TOO_LARGE = 17,
-    // a page of it already belongs to a region
-    TAU_REGION_OVERLAPS = 18,
-    // no region starts at this page
-    TAU_NOT_A_REGION = 19,
-    // the page belongs to no region, or to free memory of a heap
-    TAU_NOT_IN_REGION = 20,
-    // the region belongs to a heap; only the heap may unmap it
-    TAU_REGION_IN_HEAP = 21,
-    // the region's rights do not allow this access
-    TAU_ACCESS_DENIED = 22,
-    // no frame is left
-    TAU_NO_FRAME = 23,
-    // no record or frame is left for the tables
-    TAU_NO_TABLE = 24,
-    // the space has too few reserved frames for the region
-    TAU_NOT_ADMITTED = 25,
-    // the frame is not in the table
-    TAU_FRAME_OUTSIDE = 26,
-    // the frame was added to the pool before
-    TAU_FRAME_TWICE = 27,
-    // the frame is already free
-    TAU_FRAME_FREE = 28,
-    // the frame is in a taken block of another order or start
-    TAU_FRAME_ORDER = 29,
-    // a principal owns more sets than the array has
-    TAU_SETS_OUTSIDE = 30,
-    // two principals own one set, or have windows that overlap
-    TAU_SETS_OWNED = 31,
-    // the window has too few pages in the principal's sets
-    TAU_WINDOW_FULL = 32,
-    // a set would hold more live entries than its safe ways
-    TAU_WAYS_EXCEEDED = 33,
-    // fewer frames than pages that must fit at the same time
-    TAU_FRAMES_TOO_FEW = 34,
-    // the page is pinned: it is never loaded
-    TAU_PAGE_PINNED = 35,
-    // as many objects of this band are alive as its limit allows
-    TAU_LIMIT_REACHED = 36,
-    // larger than the largest band
-    TAU_ABOVE_BANDS = 37,
+    TAU_OK = 0,                  // done; with every other status, nothing was changed
+    TAU_BAD_ARGUMENT = 1,        // a null, unaligned or out-of-range argument
+    TAU_POOL_TOO_SMALL = 2,      // the memory cannot hold the control block and one block
+    TAU_POOL_TOO_LARGE = 3,      // the pool is larger than the heap was initialized for
+    TAU_POOL_OVERLAPS = 4,       // the pool overlaps memory that the heap already has
+    TAU_NO_MEMORY = 5,           // no free block is large enough
+    TAU_MISALIGNED_POINTER = 6,  // not a multiple of the alignment
+    TAU_FOREIGN_POINTER = 7,     // outside the heap, or not the start of an object
+    TAU_DOUBLE_FREE = 8,         // the object is already free
+    TAU_OVERWRITTEN = 9,         // the header of this block or of a neighbor was overwritten
+    TAU_PLAN_TOO_LARGE = 10,     // the plan's regions do not fit into the memory
+    TAU_PLAN_INVALID = 11,       // a size is 0 or comes twice, or more than TAU_BUDGET_CLASSES_MAX
+    TAU_SPACE_TOO_SMALL = 12,    // a space of fewer than 2^TAU_SPACE_PAGES_LOG2_MIN pages
+    TAU_SPACE_TOO_LARGE = 13,    // a space of more than 2^TAU_SPACE_PAGES_LOG2_MAX pages
+    TAU_PAGE_ZERO = 14,          // page 0 is reserved: sp[0] cannot encode an empty stack
+    TAU_PAGE_OUTSIDE = 15,       // the page is outside the space
+    TAU_PAGE_MAPPED = 16,        // the page is already mapped
+    TAU_REGION_TOO_LARGE = 17,   // the region ends outside the space
+    TAU_REGION_OVERLAPS = 18,    // a page of it already belongs to a region
+    TAU_NOT_A_REGION = 19,       // no region starts at this page
+    TAU_NOT_IN_REGION = 20,      // the page belongs to no region, or to free memory of a heap
+    TAU_REGION_IN_HEAP = 21,     // the region belongs to a heap; only the heap may unmap it
+    TAU_ACCESS_DENIED = 22,      // the region's rights do not allow this access
+    TAU_NO_FRAME = 23,           // no frame is left
+    TAU_NO_TABLE = 24,           // no record or frame is left for the tables
+    TAU_NOT_ADMITTED = 25,       // the space has too few reserved frames for the region
+    TAU_FRAME_OUTSIDE = 26,      // the frame is not in the table
+    TAU_FRAME_TWICE = 27,        // the frame was added to the pool before
+    TAU_FRAME_FREE = 28,         // the frame is already free
+    TAU_FRAME_ORDER = 29,        // the frame is in a taken block of another order or start
+    TAU_SETS_OUTSIDE = 30,       // a principal owns more sets than the array has
+    TAU_SETS_OWNED = 31,         // two principals own one set, or have windows that overlap
+    TAU_WINDOW_FULL = 32,        // the window has too few pages in the principal's sets
+    TAU_WAYS_EXCEEDED = 33,      // a set would hold more live entries than its safe ways
+    TAU_FRAMES_TOO_FEW = 34,     // fewer frames than pages that must fit at the same time
+    TAU_PAGE_PINNED = 35,        // the page is pinned: it is never loaded
+    TAU_LIMIT_REACHED = 36,      // as many objects of this band are alive as its limit allows
+    TAU_ABOVE_BANDS = 37,        // larger than the largest band
 };
 
 #endif

@@ -22,6 +22,9 @@
 extern "C" {
 #endif
 
+// Smallest memory that can hold a heap, control block included.
+#define TAU_TLSF_POOL_MIN_BYTES 256u
+
 struct tau_tlsf;  // lives at the start of the memory given to tau_tlsf_init; never copied
 
 // The options of this build, in a name (core/config.h). The value is the check level.

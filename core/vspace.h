@@ -10,6 +10,15 @@
 // to 2^20 pages, with a frame ready.
 //
 // The calls are not reentrant. The caller holds one lock per space and one per frame table.
+//
+// A port (core/port.h) may define TAU_PORT_FORGET_REGION(space, start). It is called after a store
+// that leaves the region that starts at page START with fewer mapped pages. An MMU that caches
+// translations by region (hw/rtmmu, the TLB of regions) must then forget this region's.
+// - It is never called for a region that gains pages. An MMU that caches no faults need not know of
+//   them.
+// - No operation changes the rights of mapped pages.
+// - The hook's store must be ordered after all earlier stores, both by the compiler and by the
+//   processor.
 #ifndef TAU_VSPACE_H
 #define TAU_VSPACE_H
 

@@ -4,38 +4,22 @@
 
 // How a replay ended: what the system did.
 enum tau_replay_fault {
-    // completed the trace
-    TAU_REPLAY_COMPLETED = 0,
-    // refused a request that the heap has no room for
-    TAU_REPLAY_NO_MEMORY = 1,
-    // cannot start in a heap of this size
-    TAU_REPLAY_INIT_FAILED = 2,
-    // handed out memory outside the heap
-    TAU_REPLAY_OUTSIDE = 3,
-    // handed out a misaligned object
-    TAU_REPLAY_MISALIGNED = 4,
-    // handed out memory that a live object has
-    TAU_REPLAY_OVERLAPS = 5,
-    // changed or lost the content of a live object
-    TAU_REPLAY_OVERWRITTEN = 6,
-    // handed out memory by calloc that is not zero
-    TAU_REPLAY_NOT_CLEARED = 7,
-    // called a proper free a misuse
-    TAU_REPLAY_FREE_REFUSED = 8,
-    // did not run: the trace cannot be read a second time
-    TAU_REPLAY_TRACE_FAILED = 9,
-    // did not run: this machine has not enough memory
-    TAU_REPLAY_HOST_MEMORY = 10,
-    // touched a page that is not mapped
-    TAU_REPLAY_UNMAPPED = 11,
-    // gave a page back that a live object has touched
-    TAU_REPLAY_PAGE_LOST = 12,
-    // had no frame left for a page that was touched
-    TAU_REPLAY_NO_FRAME = 13,
-    // refused to map a page of a live object
-    TAU_REPLAY_FAULT_REFUSED = 14,
-    // counts its mapped pages wrongly
-    TAU_REPLAY_MISCOUNTED = 15,
+    TAU_REPLAY_COMPLETED = 0,       // completed the trace
+    TAU_REPLAY_NO_MEMORY = 1,       // refused a request that the heap has no room for
+    TAU_REPLAY_INIT_FAILED = 2,     // cannot start in a heap of this size
+    TAU_REPLAY_OUTSIDE = 3,         // handed out memory outside the heap
+    TAU_REPLAY_MISALIGNED = 4,      // handed out a misaligned object
+    TAU_REPLAY_OVERLAPS = 5,        // handed out memory that a live object has
+    TAU_REPLAY_OVERWRITTEN = 6,     // changed or lost the content of a live object
+    TAU_REPLAY_NOT_CLEARED = 7,     // handed out memory by calloc that is not zero
+    TAU_REPLAY_FREE_REFUSED = 8,    // called a proper free a misuse
+    TAU_REPLAY_TRACE_FAILED = 9,    // did not run: the trace cannot be read a second time
+    TAU_REPLAY_HOST_MEMORY = 10,    // did not run: this machine has not enough memory
+    TAU_REPLAY_UNMAPPED = 11,       // touched a page that is not mapped
+    TAU_REPLAY_PAGE_LOST = 12,      // gave a page back that a live object has touched
+    TAU_REPLAY_NO_FRAME = 13,       // had no frame left for a page that was touched
+    TAU_REPLAY_FAULT_REFUSED = 14,  // refused to map a page of a live object
+    TAU_REPLAY_MISCOUNTED = 15,     // counts its mapped pages wrongly
 };
 
 #endif

@@ -10,9 +10,9 @@
 #include "core/private/check.h"
 #include "core/private/inline.h"
 
-TAU_STATIC_ASSERT(TAU_CODE_CACHE_FRAMES_MAX % 32 == 0, "flags are whole words");
-TAU_STATIC_ASSERT(TAU_CODE_CACHE_WORDS >= 1 && TAU_CODE_CACHE_WORDS <= 7,
-                  "loops are laid out seven times, and a byte says a frame");
+_Static_assert(TAU_CODE_CACHE_FRAMES_MAX % 32 == 0, "flags are whole words");
+_Static_assert(TAU_CODE_CACHE_WORDS >= 1 && TAU_CODE_CACHE_WORDS <= 7,
+               "loops are laid out seven times, and a byte says a frame");
 
 TAU_INLINE bool code_cache_has(const struct tau_code_cache_flags *flags, unsigned frame) {
     TAU_ASSERT(frame < TAU_CODE_CACHE_FRAMES_MAX);

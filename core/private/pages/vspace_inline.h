@@ -8,6 +8,10 @@
 #include "core/private/pages/validity_inline.h"
 #include "core/vspace.h"
 
+#ifndef TAU_PORT_FORGET_REGION
+#define TAU_PORT_FORGET_REGION(space, start) ((void)(space), (void)(start))
+#endif
+
 // Stores TOP as the word of the region that starts at START. This may shorten the region's stack.
 // Every store that unmaps a page is this one.
 TAU_INLINE void vspace_region_cut(struct tau_vspace *space, uint32_t start, uint32_t top) {

@@ -191,7 +191,7 @@ TEST_CASE(a_free_behind_a_refusal_changes_nothing) {
     }
 }
 
-// Each new peak is reported once, and the warning of core/port.h comes at 80 % of a limit, rounded
+// Each new peak is reported once, and the warning of core/pools.h comes at 80 % of a limit, rounded
 // up.
 TEST_CASE(a_band_warns_once_before_its_limit) {
     for (uint32_t limit = 1; limit <= 12; limit++) {

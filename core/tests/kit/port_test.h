@@ -23,7 +23,7 @@ struct test_port {
     size_t trace_alignment;
     unsigned peaks_count;
     size_t peak_size_bytes, peak_used_count, peak_limit_count;
-    unsigned warnings_count;  // as core/port.h shows it
+    unsigned warnings_count;  // as core/pools.h shows it
     unsigned moves_count;
     void (*on_move)(void);    // another thread that runs just before and after a move, if set
     void (*on_unlock)(void);  // another thread that has waited for the lock, if set
