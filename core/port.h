@@ -54,14 +54,8 @@
 
 // Payload moves and fills: two functions with the C library's meaning, on every machine.
 #ifndef TAU_PORT_MOVE
-#ifdef __cplusplus
-extern "C" {
-#endif
 void *memmove(void *to, const void *from, size_t size_bytes);
 void *memset(void *to, int value, size_t size_bytes);
-#ifdef __cplusplus
-}
-#endif
 #define TAU_PORT_MOVE(to, from, size_bytes) ((void)memmove((to), (from), (size_bytes)))
 #define TAU_PORT_FILL(to, value, size_bytes) ((void)memset((to), (value), (size_bytes)))
 #endif

@@ -11,7 +11,6 @@
 
 #include "core/private/heap/tlsf_block.h"
 #include "core/private/heap/tlsf_check.h"
-#include "core/private/heap/tlsf_control.h"
 #include "core/private/heap/tlsf_inside.h"
 #include "core/private/heap/tlsf_list.h"
 #include "core/private/heap/tlsf_merge.h"
@@ -136,7 +135,7 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
     }
     tau_word *const first = tlsf_first_payload(tau_bits_round_up(range.start, TLSF_WORD_BYTES) +
                                                sizeof(struct tlsf_pool));
-    struct tlsf_pool *const pool = tlsf_pool_before(first);
+    struct tlsf_pool *const pool = (struct tlsf_pool *)(void *)(first - 1) - 1;
     tau_word *const last = tlsf_last_payload(range.end);
     if (tlsf_at(heap, tlsf_link_to(heap, pool)) != (void *)pool ||
         tlsf_at(heap, tlsf_link_to(heap, last)) != last) {

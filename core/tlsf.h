@@ -31,12 +31,11 @@ struct tau_tlsf;  // lives at the start of the memory given to tau_tlsf_init; ne
 extern const unsigned char TAU_TLSF_BUILT;
 
 struct tau_tlsf_statistics {
-    size_t capacity_bytes;   // all blocks of all pools, with headers
-    size_t used_bytes;       // allocated blocks, with headers
-    size_t peak_used_bytes;  // largest used_bytes ever
-    size_t free_bytes;       // capacity_bytes - used_bytes
-    size_t
-        largest_free_bytes;  // lower bound of the largest request that succeeds now, by size class
+    size_t capacity_bytes;       // all blocks of all pools, with headers
+    size_t used_bytes;           // allocated blocks, with headers
+    size_t peak_used_bytes;      // largest used_bytes ever
+    size_t free_bytes;           // capacity_bytes - used_bytes
+    size_t largest_free_bytes;   // lower bound, by class, of the largest request that succeeds now
     size_t out_of_memory_count;  // requests refused for want of memory
     size_t control_bytes;        // the control block
 };

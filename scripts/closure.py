@@ -21,7 +21,6 @@ WORD = re.compile(r"\btau_\w+")
 LINES_MAX = 2000
 # Parts that are larger, and how large they may be.
 LARGER = {
-    "TLSF": 2200,
     "budgeted heap": 3100,
     "pools for bands": 3600,
     "heap of a newlib firmware": 3900,

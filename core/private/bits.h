@@ -111,52 +111,33 @@ static inline unsigned tau_bits_highest(uint32_t value) {
 // Bitmaps count their bits from the end that the machine scans from. Arm has only
 // count-leading-zeros.
 #ifdef __arm__
-static inline uint32_t tau_bits_mask(unsigned index) {
-    return 0x80000000u >> index;
-}
-
-// The bits from INDEX (0 ... 31) on.
-static inline uint32_t tau_bits_from(unsigned index) {
-    return 0xffffffffu >> index;
-}
-
-// The bits after INDEX (0 ... 31).
-static inline uint32_t tau_bits_above(unsigned index) {
-    return 0x7fffffffu >> index;
-}
-
-// Index of the first set bit of WORD, which is not 0.
-static inline unsigned tau_bits_first(uint32_t word) {
-    return 31u - tau_bits_highest(word);
-}
-
-static inline unsigned tau_bits_last(uint32_t word) {
-    return 31u - tau_bits_lowest(word);
-}
+#define TAU_BITS_FROM_TOP 1
 #else
+#define TAU_BITS_FROM_TOP 0
+#endif
+
 static inline uint32_t tau_bits_mask(unsigned index) {
-    return 1u << index;
+    return TAU_BITS_FROM_TOP ? 0x80000000u >> index : 1u << index;
 }
 
 // The bits from INDEX (0 ... 31) on.
 static inline uint32_t tau_bits_from(unsigned index) {
-    return 0xffffffffu << index;
+    return TAU_BITS_FROM_TOP ? 0xffffffffu >> index : 0xffffffffu << index;
 }
 
 // The bits after INDEX (0 ... 31).
 static inline uint32_t tau_bits_above(unsigned index) {
-    return 0xfffffffeu << index;
+    return TAU_BITS_FROM_TOP ? 0x7fffffffu >> index : 0xfffffffeu << index;
 }
 
 // Index of the first set bit of WORD, which is not 0.
 static inline unsigned tau_bits_first(uint32_t word) {
-    return tau_bits_lowest(word);
+    return TAU_BITS_FROM_TOP ? 31u - tau_bits_highest(word) : tau_bits_lowest(word);
 }
 
 static inline unsigned tau_bits_last(uint32_t word) {
-    return tau_bits_highest(word);
+    return TAU_BITS_FROM_TOP ? 31u - tau_bits_lowest(word) : tau_bits_highest(word);
 }
-#endif
 
 // Returns VALUE, but the compiler treats it as unknown. It can neither recompute the value, nor
 // reuse words that it read through the value before.

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "core/private/heap/tlsf_check.h"
-#include "core/private/heap/tlsf_control.h"
 #include "core/private/heap/tlsf_rows.h"
 
 enum { POOLS_MAX = 128 };

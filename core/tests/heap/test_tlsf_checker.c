@@ -2,7 +2,6 @@
 // Method: a sound heap with every kind of block; one word of it is changed, the number is compared,
 // the word is put back.
 
-#include "core/private/heap/tlsf_control.h"
 #include "core/private/heap/tlsf_rows.h"
 #include "core/tests/heap/tlsf_heap.h"
 
