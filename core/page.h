@@ -17,16 +17,6 @@
 #define TAU_SPACE_ORIGIN 0u
 #endif
 
-// Pages of an address space: at least 2^MIN, at most 2^MAX. A build may set any MAX up to 26. The
-// region tree has one level for every five bits of a page number.
-#define TAU_SPACE_PAGES_LOG2_MIN 1u
-#ifndef TAU_SPACE_PAGES_LOG2_MAX
-#define TAU_SPACE_PAGES_LOG2_MAX 20u
-#endif
-#if TAU_SPACE_PAGES_LOG2_MAX > 26
-#error "five bits of a word are left for the state of a region"
-#endif
-
 struct tau_page {
     uint32_t number;
 };

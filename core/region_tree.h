@@ -21,6 +21,15 @@
 extern "C" {
 #endif
 
+// Pages of an address space: at least 2^MIN, at most 2^MAX. A build may set any MAX up to 26. The
+// tree has one level for every five bits of a page number.
+#define TAU_SPACE_PAGES_LOG2_MIN 1u
+#ifndef TAU_SPACE_PAGES_LOG2_MAX
+#define TAU_SPACE_PAGES_LOG2_MAX 20u
+#endif
+#if TAU_SPACE_PAGES_LOG2_MAX > 26
+#error "five bits of a word are left for the state of a region"
+#endif
 #define TAU_REGION_TREE_LEVELS ((TAU_SPACE_PAGES_LOG2_MAX + 4u) / 5u)
 
 // A view of a tree. The caller provides the memory of its bits. Level 0 has one bit per page; level

@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/config.h"
-
 // RISC-V without Zbb and ARMv6-M have no such instruction. There the builtin is a library call.
 #ifndef TAU_BITS_SCAN
 #if (defined(__riscv) && !defined(__riscv_zbb)) || defined(__ARM_ARCH_6M__)
@@ -25,8 +23,8 @@
 
 #if TAU_BITS_SCAN
 // floor(log2(value)); 0 for 0.
-static inline unsigned tau_bits_log2(tau_word value) {
-#if TAU_WORD_BITS == 64
+static inline unsigned tau_bits_log2(uintptr_t value) {
+#if UINTPTR_MAX > 0xffffffffu
     return 63u - (unsigned)__builtin_clzll(value | 1u);
 #else
     return 31u - (unsigned)__builtin_clz(value | 1u);
@@ -45,7 +43,7 @@ static inline unsigned tau_bits_highest(uint32_t value) {
 #elif defined(__OPTIMIZE_SIZE__)
 static const uint8_t tau_bits_log2_table[16] = {0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3};
 
-static unsigned tau_bits_log2(tau_word value) {
+static unsigned tau_bits_log2(uintptr_t value) {
     unsigned above = 0;
     if (value >> 16 != 0) {
         value >>= 16;
@@ -88,7 +86,7 @@ static const uint8_t tau_bits_table[288] = {
     30, 22, 20, 15, 25, 17, 4, 8, 31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5,  10, 9,
 };
 
-static inline unsigned tau_bits_log2(tau_word value) {
+static inline unsigned tau_bits_log2(uintptr_t value) {
     // The second return ends the longest path, so it is the fall-through.
     if (__builtin_expect(value >> 16 == 0, 1)) {
         if (__builtin_expect(value >> 8 != 0, 1)) {

@@ -9,6 +9,7 @@
 
 #include "core/frames.h"
 #include "core/page.h"
+#include "core/region_tree.h"
 #include "core/status.h"
 
 #ifdef __cplusplus
