@@ -15,6 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 CAUSE_BITS = 2  # of the MMU socket's ports
+HOST_TABLES = ("channel", "end")  # of facts/tile.toml: what only the simulator's host writes
 HEXADECIMAL = re.compile(r"= (0x[0-9a-f]+)")
 Facts = dict[str, Any]
 Constant = tuple[str, int | str]
@@ -108,7 +109,11 @@ def outputs() -> dict[Path, str]:
     facts = {name: read(ROOT / f"facts/{name}.toml") for name in names}
     status, fault, cause = (answers(facts["status"], name) for name in ("status", "fault", "cause"))
     causes = {"cause": {name: number for name, number, _ in cause}}
-    tile = facts["tile"] | unit_facts()
+    units = unit_facts()
+    tile = facts["tile"] | units
+    # Registers of units are theirs, and records are the host's: the tile uses neither.
+    hardware = {name: table for name, table in facts["tile"].items() if name not in HOST_TABLES}
+    hardware["unit"] = units["unit"]
     of_tile = "tile.toml and the units' unit.toml"
     wanted = {
         "core/status.h": c_enum(
@@ -120,7 +125,7 @@ def outputs() -> dict[Path, str]:
         "hw/socket/rtl/tau_status_pkg.sv": systemverilog_package(
             "status.toml", "tau_status_pkg", causes, CAUSE_BITS
         ),
-        "hw/tile/rtl/tau_tile_pkg.sv": systemverilog_package(of_tile, "tau_tile_pkg", tile),
+        "hw/tile/rtl/tau_tile_pkg.sv": systemverilog_package(of_tile, "tau_tile_pkg", hardware),
     }
     for name, source, told in (
         ("abi", "abi.toml", {"number": facts["abi"]["number"]}),

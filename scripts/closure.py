@@ -31,7 +31,6 @@ LARGER = {
     "code pager of Linux": 2300,
     "kernel of slots": 2600,
     "kernel of tasks": 4000,
-    "tile, without a unit": 2300,
 }
 # A figure of the page is stale if it is off by more than this share.
 STALE_SHARE = 0.05

@@ -24,46 +24,33 @@ module tau_bare #(
   assign unused = ^{reg_req_i, reg_write_i, reg_addr_i, reg_wdata_i, instr_lookup_access_i,
                     instr_lookup_user_i, data_lookup_access_i, data_lookup_user_i};
 
-  logic instr_valid_q, data_valid_q;
-  assign instr_lookup_ready_o = 1'b1;
-  assign data_lookup_ready_o = 1'b1;
-  assign instr_result_valid_o = instr_valid_q;
-  assign data_result_valid_o = data_valid_q;
+  // Bit 0 fetches, bit 1 loads and stores.
+  logic [1:0]               valid_q, fault;
+  logic [1:0][PageBits-1:0] page_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      instr_valid_q <= 1'b0;
-      data_valid_q <= 1'b0;
-    end else begin
-      instr_valid_q <= instr_lookup_valid_i;
-      data_valid_q <= data_lookup_valid_i;
-    end
+    if (!rst_ni) valid_q <= '0;
+    else valid_q <= {data_lookup_valid_i, instr_lookup_valid_i};
   end
-
-  // Not reset: pages, which *_valid_q qualify.
-  logic [PageBits-1:0] instr_page_q, data_page_q;
+  // Not reset: pages, which valid_q qualifies.
   always_ff @(posedge clk_i) begin
-    if (instr_lookup_valid_i) instr_page_q <= instr_lookup_page_i;
-    if (data_lookup_valid_i) data_page_q <= data_lookup_page_i;
+    if (instr_lookup_valid_i) page_q[0] <= instr_lookup_page_i;
+    if (data_lookup_valid_i) page_q[1] <= data_lookup_page_i;
+  end
+  for (genvar i = 0; i < 2; i++) begin : gen_fault
+    assign fault[i] = page_q[i] == '0 || (page_q[i] >> FrameBits) != '0;
   end
 
-  assign instr_result_fault_o = instr_page_q == '0 || (instr_page_q >> FrameBits) != '0;
-  assign data_result_fault_o = data_page_q == '0 || (data_page_q >> FrameBits) != '0;
-  assign instr_result_cause_o = instr_result_fault_o ? tau_status_pkg::CauseUnmapped
+  assign {data_lookup_ready_o, instr_lookup_ready_o} = '1;
+  assign {data_result_valid_o, instr_result_valid_o} = valid_q;
+  assign {data_result_fault_o, instr_result_fault_o} = fault;
+  assign instr_result_cause_o = fault[0] ? tau_status_pkg::CauseUnmapped
                                 : tau_status_pkg::CauseNone;
-  assign data_result_cause_o = data_result_fault_o ? tau_status_pkg::CauseUnmapped
+  assign data_result_cause_o = fault[1] ? tau_status_pkg::CauseUnmapped
                                : tau_status_pkg::CauseNone;
-  if (FrameBits > PageBits) begin : gen_wide
-    assign instr_result_frame_o = {{(FrameBits - PageBits) {1'b0}}, instr_page_q};
-    assign data_result_frame_o = {{(FrameBits - PageBits) {1'b0}}, data_page_q};
-  end else begin : gen_narrow
-    assign instr_result_frame_o = instr_page_q[FrameBits-1:0];
-    assign data_result_frame_o = data_page_q[FrameBits-1:0];
-  end
+  assign instr_result_frame_o = FrameBits'(page_q[0]);
+  assign data_result_frame_o = FrameBits'(page_q[1]);
+  assign event_hit_o = valid_q & ~fault;
+  assign event_miss_o = valid_q & fault;
 
-  assign event_hit_o = {data_result_valid_o && !data_result_fault_o,
-                        instr_result_valid_o && !instr_result_fault_o};
-  assign event_miss_o = {data_result_valid_o && data_result_fault_o,
-                         instr_result_valid_o && instr_result_fault_o};
-
-  `TAU_ASSERT(PageZeroIsNoPage, !(data_result_valid_o && !data_result_fault_o) || data_page_q != '0)
+  `TAU_ASSERT(PageZeroIsNoPage, !event_hit_o[1] || page_q[1] != '0)
 endmodule

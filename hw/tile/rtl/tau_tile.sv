@@ -219,19 +219,14 @@ module tau_tile
   logic [1:0]          instr_answer_cause;
   logic                data_local_req, data_local_outside, data_local_gnt, data_local_err;
   logic [31:0]         data_local_rdata;
-  logic                data_frame_req, data_frame_gnt, data_frame_we;
+  logic                data_frame_req, data_frame_gnt;
   logic [WordBits-1:0] data_frame_word;
-  logic [3:0]          data_frame_be;
-  logic [31:0]         data_frame_wdata, data_frame_rdata;
-  logic                data_window_req, data_at_once, data_answer_window;
+  logic [31:0]         data_frame_rdata;
+  logic                data_window_req, data_at_once;
   logic [1:0]          data_answer_cause;
   logic [1:0]          frame_we, answer_window;
   logic [1:0][3:0]     frame_be;
   logic [1:0][31:0]    frame_wdata;
-  assign data_frame_we = frame_we[1];
-  assign data_frame_be = frame_be[1];
-  assign data_frame_wdata = frame_wdata[1];
-  assign data_answer_window = answer_window[1];
   logic unused_port;
   assign unused_port = ^{frame_we[0], frame_be[0], frame_wdata[0], answer_window[0]};
 
@@ -354,67 +349,43 @@ module tau_tile
   assign rdata[PartMemoryTile] = rdata_memory_tile;
   assign rdata[15:PartNone] = '0;
 
-`define TAU_TILE_RAM(Name, Words, TheLatency, TheBase, Part)                                       \
+// A memory on the data bus. Req, Addr, Rvalid and Rdata are the ports of its Count readers.
+`define TAU_TILE_RAM(Name, Words, Count, Delay, Start, Part, Req, Addr, Rvalid, Rdata)             \
   tau_tile_ram #(                                                                                  \
     .WordBits(Words),                                                                              \
-    .Latency (TheLatency),                                                                         \
+    .Readers (Count),                                                                              \
+    .Latency (Delay),                                                                              \
     .Tile    (Tile),                                                                               \
-    .Base    (TheBase)                                                                             \
+    .Base    (Start)                                                                               \
   ) Name (                                                                                         \
     .clk_i,                                                                                        \
     .rst_ni,                                                                                       \
-    .a_req_i   (local_take && part == Part),                                                       \
-    .a_addr_i  (data_addr[Words+1:2]),                                                             \
-    .a_we_i    (data_we),                                                                          \
-    .a_be_i    (data_be),                                                                          \
-    .a_wdata_i (data_wdata),                                                                       \
-    .a_rdata_o (rdata[Part]),
+    .a_req_i      (local_take && part == Part),                                                    \
+    .a_addr_i     (data_addr[Words+1:2]),                                                          \
+    .a_we_i       (data_we),                                                                       \
+    .a_be_i       (data_be),                                                                       \
+    .a_wdata_i    (data_wdata),                                                                    \
+    .a_rdata_o    (rdata[Part]),                                                                   \
+    .read_req_i   (Req),                                                                           \
+    .read_addr_i  (Addr),                                                                          \
+    .read_rvalid_o(Rvalid),                                                                        \
+    .read_rdata_o (Rdata)                                                                          \
+  );
 
-`define TAU_TILE_READER(Port, Number)                                                              \
-  .Port``_req_i   (table_req[Number]),                                                             \
-  .Port``_addr_i  (table_addr[Number]),                                                            \
-  .Port``_rvalid_o(table_rvalid[Number]),                                                          \
-  .Port``_rdata_o (table_rdata[Number])
-`define TAU_TILE_NO_READER(Port)                                                                   \
-  .Port``_req_i   (1'b0),                                                                          \
-  .Port``_addr_i  ('0),                                                                            \
-  .Port``_rvalid_o(),                                                                              \
-  .Port``_rdata_o ()
-
-  `TAU_TILE_RAM(u_instr_bank, BankBits, 1, AddressInstr, PartInstr)
-    .b_req_i   (instr_local_req && instr_local_gnt && instr_in_bank),
-    .b_addr_i  (instr_addr[BankBits+1:2]),
-    .b_rvalid_o(),
-    .b_rdata_o (instr_local_rdata),
-    `TAU_TILE_NO_READER(c)
-  );
-  `TAU_TILE_RAM(u_data_bank, BankBits, 1, AddressData, PartData)
-    `TAU_TILE_NO_READER(b),
-    `TAU_TILE_NO_READER(c)
-  );
-  `TAU_TILE_RAM(u_table0, PageBits + 1, Latency0, AddressTable0, PartTable0)
-    `TAU_TILE_READER(b, 0),
-    `TAU_TILE_READER(c, 3)
-  );
-  `TAU_TILE_RAM(u_table1, PageBits + 1, Latency1, AddressTable1, PartTable1)
-    `TAU_TILE_READER(b, 1),
-    `TAU_TILE_READER(c, 4)
-  );
-  `TAU_TILE_RAM(u_table2, PageBits, Latency2, AddressTable2, PartTable2)
-    .b_req_i   (table_req[2]),
-    .b_addr_i  (table_addr[2][PageBits-1:0]),
-    .b_rvalid_o(table_rvalid[2]),
-    .b_rdata_o (table_rdata[2]),
-    `TAU_TILE_NO_READER(c)
-  );
-  `TAU_TILE_RAM(u_plain, PlainBits, 1, AddressPlain, PartPlain)
-    `TAU_TILE_NO_READER(b),
-    `TAU_TILE_NO_READER(c)
-  );
-  `TAU_TILE_RAM(u_links, FrameBits, 1, AddressLinks, PartLinks)
-    `TAU_TILE_NO_READER(b),
-    `TAU_TILE_NO_READER(c)
-  );
+  `TAU_TILE_RAM(u_instr_bank, BankBits, 1, 1, AddressInstr, PartInstr,
+                instr_local_req && instr_local_gnt && instr_in_bank, instr_addr[BankBits+1:2], ,
+                instr_local_rdata)
+  `TAU_TILE_RAM(u_data_bank, BankBits, 1, 1, AddressData, PartData, '0, '0, , )
+  `TAU_TILE_RAM(u_table0, PageBits + 1, 2, Latency0, AddressTable0, PartTable0,
+                {table_req[3], table_req[0]}, {table_addr[3], table_addr[0]},
+                {table_rvalid[3], table_rvalid[0]}, {table_rdata[3], table_rdata[0]})
+  `TAU_TILE_RAM(u_table1, PageBits + 1, 2, Latency1, AddressTable1, PartTable1,
+                {table_req[4], table_req[1]}, {table_addr[4], table_addr[1]},
+                {table_rvalid[4], table_rvalid[1]}, {table_rdata[4], table_rdata[1]})
+  `TAU_TILE_RAM(u_table2, PageBits, 1, Latency2, AddressTable2, PartTable2,
+                table_req[2], table_addr[2][PageBits-1:0], table_rvalid[2], table_rdata[2])
+  `TAU_TILE_RAM(u_plain, PlainBits, 1, 1, AddressPlain, PartPlain, '0, '0, , )
+  `TAU_TILE_RAM(u_links, FrameBits, 1, 1, AddressLinks, PartLinks, '0, '0, , )
 
   // Not reset: an answer, which `part_q` qualifies.
   always_ff @(posedge clk_i) begin
@@ -436,22 +407,22 @@ module tau_tile
   assign frame_word = frames_take ? data_addr[WordBits+1:2] : data_frame_word;
   assign frame_special = SpecialFrames && frame_word[WordBits-1];
 
-  tau_tile_frames #(
-    .FrameBits  (FrameBits),
-    .GranuleBits(GranuleBits),
-    .Tile       (Tile)
-  ) u_frames (
-    .clk_i,
-    .instr_req_i  (instr_frame_req && instr_frame_gnt),
-    .instr_word_i (instr_frame_word),
-    .instr_rdata_o(instr_memory_rdata),
-    .data_req_i   ((data_frame_take || frames_take) && !frame_special),
-    .data_word_i  (frame_word),
-    .data_we_i    (frames_take ? data_we : data_frame_we),
-    .data_be_i    (frames_take ? data_be : data_frame_be),
-    .data_wdata_i (frames_take ? data_wdata : data_frame_wdata),
-    .data_rdata_o (memory_rdata)
-  );
+  // The host keeps the pages and stores only what was written. A fetch does not see a write of the
+  // same cycle. Not reset: a memory.
+  always_ff @(posedge clk_i) begin
+    if (instr_frame_req && instr_frame_gnt) begin
+      instr_memory_rdata <= tau_host_pkg::tau_host_frame_read(Tile, 32'(instr_frame_word));
+    end
+    if ((data_frame_take || frames_take) && !frame_special) begin
+      if (frames_take ? data_we : frame_we[1]) begin
+        tau_host_pkg::tau_host_frame_write(Tile, 32'(frame_word),
+                                           frames_take ? data_wdata : frame_wdata[1],
+                                           32'(frames_take ? data_be : frame_be[1]));
+      end else begin
+        memory_rdata <= tau_host_pkg::tau_host_frame_read(Tile, 32'(frame_word));
+      end
+    end
+  end
   `TAU_ASSERT(FramesTakenOnce, !(frames_take && data_frame_req))
 
   // A special frame cannot be executed: a fetch of it gives 0, an illegal instruction.
@@ -480,7 +451,7 @@ module tau_tile
     logic        dma_page_we;
     logic [2:0]  dma_channel;
     logic [1:0]  dma_register;
-    logic [31:0] dma_wdata, dma_words;
+    logic [31:0] dma_words;
 
     tau_tile_special #(
       .FrameBits (FrameBits),
@@ -495,9 +466,9 @@ module tau_tile
       .words_moved_i (words_moved),
       .req_i         (data_frame_take && frame_special),
       .word_i        (data_frame_word),
-      .we_i          (data_frame_we),
-      .be_i          (data_frame_be),
-      .wdata_i       (data_frame_wdata),
+      .we_i          (frame_we[1]),
+      .be_i          (frame_be[1]),
+      .wdata_i       (frame_wdata[1]),
       .rdata_o       (special_rdata),
       .link_valid_o  (link_store_valid_o),
       .link_word_o   (link_store_word_o),
@@ -506,7 +477,6 @@ module tau_tile
       .dma_we_o      (dma_page_we),
       .dma_channel_o (dma_channel),
       .dma_register_o(dma_register),
-      .dma_wdata_o   (dma_wdata),
       .dma_words_i   (dma_words)
     );
 
@@ -525,7 +495,7 @@ module tau_tile
       .page_we_i         (dma_page_we),
       .page_channel_i    (dma_channel),
       .page_register_i   (dma_register),
-      .page_wdata_i      (dma_wdata),
+      .page_wdata_i      (frame_wdata[1]),
       .page_words_o      (dma_words),
       .move_valid_o      (link_move_valid_o),
       .move_source_o     (link_move_source_o),
@@ -618,7 +588,7 @@ module tau_tile
     .gnt_i          (data_gnt),
     .addr_i         (data_addr),
     .we_i           (data_we),
-    .answer_window_i(data_answer_window),
+    .answer_window_i(answer_window[1]),
     .answer_cause_i (data_answer_cause),
     // Inside the core, as its privilege mode.
     .trap_i         (u_core.u_ibex_core.cs_registers_i.csr_save_cause_i),

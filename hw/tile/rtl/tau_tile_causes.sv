@@ -28,24 +28,23 @@ module tau_tile_causes (
 );
 
   // Loads and stores. `left`: in flight, without the one that is answered now.
-  logic [1:0] data_count_q, data_left, data_cause_q;
+  logic [1:0] data_count_q, data_left;
   logic       data_is_second_q;
   assign data_left = data_count_q - 2'(data_rvalid_i);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       data_count_q <= '0;
       data_is_second_q <= 1'b0;
-      data_cause_q <= '0;
+      data_cause_o <= '0;
     end else begin
       data_count_q <= data_left + 2'(data_req_i && data_gnt_i);
       if (data_rvalid_i) data_is_second_q <= data_err_i && (data_req_i || data_left != '0);
-      if (data_rvalid_i && data_err_i && !data_is_second_q) data_cause_q <= data_answer_cause_i;
+      if (data_rvalid_i && data_err_i && !data_is_second_q) data_cause_o <= data_answer_cause_i;
     end
   end
-  assign data_cause_o = data_cause_q;
 
   // Fetches. `follows`: which of those in flight directly follow the previous one; 0 is the oldest.
-  logic [1:0]  instr_count_q, instr_left, instr_cause_q;
+  logic [1:0]  instr_count_q, instr_left;
   logic [2:0]  instr_follows_q;
   logic [31:0] instr_next_q;
   logic        instr_was_refused_q;
@@ -56,7 +55,7 @@ module tau_tile_causes (
       instr_follows_q <= '0;
       instr_next_q <= '0;
       instr_was_refused_q <= 1'b0;
-      instr_cause_q <= '0;
+      instr_cause_o <= '0;
     end else begin
       instr_count_q <= instr_left + 2'(instr_req_i && instr_gnt_i);
       if (instr_rvalid_i) begin
@@ -68,11 +67,10 @@ module tau_tile_causes (
         instr_follows_q[instr_left] <= instr_addr_i == instr_next_q;
       end
       if (instr_rvalid_i && instr_err_i && !(instr_was_refused_q && instr_follows_q[0])) begin
-        instr_cause_q <= instr_answer_cause_i;
+        instr_cause_o <= instr_answer_cause_i;
       end
     end
   end
-  assign instr_cause_o = instr_cause_q;
 
   `TAU_ASSERT(AnswersWereAskedFor,
               (!instr_rvalid_i || instr_count_q != '0) && (!data_rvalid_i || data_count_q != '0))

@@ -36,21 +36,20 @@ module tau_tile_devices
   output logic                timer_irq_o
 );
 
-  logic [63:0] cycle_q, timer_compare_q;
+  logic [63:0] timer_compare_q;
   logic [63:0] counter_q[SizeCounters];
   logic [31:0] high_q;
-  assign cycle_o = cycle_q;
   assign misses_fetch_o = counter_q[CounterMissesFetch][31:0];
   assign misses_data_o = counter_q[CounterMissesData][31:0];
   assign dma_we_o = req_i && we_i && addr_i[9:7] == RegisterDma[9:7];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      cycle_q <= '0;
+      cycle_o <= '0;
       timer_irq_o <= 1'b0;
     end else begin
-      cycle_q <= cycle_q + 64'd1;
-      timer_irq_o <= cycle_q >= timer_compare_q;
+      cycle_o <= cycle_o + 64'd1;
+      timer_irq_o <= cycle_o >= timer_compare_q;
     end
   end
 
@@ -64,7 +63,7 @@ module tau_tile_devices
   // Reading the low word of a 64-bit number latches its high word for the next read.
   logic [63:0] pair;
   always_comb begin
-    pair = cycle_q;
+    pair = cycle_o;
     if (addr_i[9:7] == RegisterCounters[9:7]) pair = counter_q[addr_i[6:3]];
     else if (addr_i[9:3] == RegisterTimerCompare[9:3]) pair = timer_compare_q;
   end
@@ -108,12 +107,12 @@ module tau_tile_devices
         10'(RegisterTimerCompare) + 10'd4: timer_compare_q[63:32] <= wdata_i;
         10'(RegisterOwner):
           tau_host_pkg::tau_host_owner(Tile, wdata_i, misses_fetch_o, misses_data_o, words_moved_i,
-                                       awake_cycles_i, cycle_q);
+                                       awake_cycles_i, cycle_o);
         10'(RegisterNext): tau_host_pkg::tau_host_command_next(Tile);
         10'(RegisterFaultRecords): tau_host_pkg::tau_host_fault_records(Tile, wdata_i);
         [10'(RegisterStart) : 10'(RegisterStart) + 10'd127]:
           tau_host_pkg::tau_host_stopwatch(Tile, 32'(addr_i[6:4]), 32'(addr_i[3:2]), wdata_i,
-                                           cycle_q);
+                                           cycle_o);
         default: ;
       endcase
     end
@@ -123,6 +122,6 @@ module tau_tile_devices
     for (int unsigned i = 0; i < SizeCounters; i++) begin
       tau_host_pkg::tau_host_counter(Tile, i, counter_q[i]);
     end
-    tau_host_pkg::tau_host_counter(Tile, SizeCounters, cycle_q);
+    tau_host_pkg::tau_host_counter(Tile, SizeCounters, cycle_o);
   end
 endmodule

@@ -23,10 +23,9 @@ module tau_tile_monitor #(
 );
 
   // Window accesses in flight, 0 the oldest. The port allows two, and one that is being answered.
-  logic [31:0] start0_q, start1_q, start2_q;
-  logic [31:0] addr0_q, addr1_q, addr2_q;
-  logic [2:0]  we_q;
-  logic [1:0]  count_q;
+  logic [2:0][31:0] start_q, addr_q;
+  logic [2:0]       we_q;
+  logic [1:0]       count_q;
 
   // Cycle in which the current request was first made.
   logic [31:0] waited_q, start;
@@ -50,15 +49,15 @@ module tau_tile_monitor #(
       count_q <= count_q + 2'(push) - 2'(answer_window_i);
       if (repeated) fault_q <= 1'b0;
       if (answer_window_i && answer_cause_i == '0) begin
-        tau_host_pkg::tau_host_access(Tile, 32'(we_q[0]), cycle_i[31:0] - start0_q);
+        tau_host_pkg::tau_host_access(Tile, 32'(we_q[0]), cycle_i[31:0] - start_q[0]);
       end
       if (answer_window_i && answer_cause_i != '0) begin
         tau_host_pkg::tau_host_fault(Tile);
         // The second half of an access that already faulted is not another fault.
-        if (!fault_q || $signed(start0_q - fault_answered_q) > 0) begin
+        if (!fault_q || $signed(start_q[0] - fault_answered_q) > 0) begin
           fault_q <= 1'b1;
-          fault_addr_q <= addr0_q;
-          fault_start_q <= start0_q;
+          fault_addr_q <= addr_q[0];
+          fault_start_q <= start_q[0];
           fault_answered_q <= cycle_i[31:0];
           fault_cause_q <= answer_cause_i;
         end
@@ -85,16 +84,10 @@ module tau_tile_monitor #(
   // Not reset: accesses, which count_q qualifies.
   always_ff @(posedge clk_i) begin
     if (answer_window_i) begin
-      {start0_q, start1_q} <= {start1_q, start2_q};
-      {addr0_q, addr1_q} <= {addr1_q, addr2_q};
+      start_q[1:0] <= start_q[2:1];
+      addr_q[1:0] <= addr_q[2:1];
       we_q[1:0] <= we_q[2:1];
     end
-    if (push) begin
-      unique case (place)
-        2'd0: {start0_q, addr0_q, we_q[0]} <= {start, addr_i, we_i};
-        2'd1: {start1_q, addr1_q, we_q[1]} <= {start, addr_i, we_i};
-        default: {start2_q, addr2_q, we_q[2]} <= {start, addr_i, we_i};
-      endcase
-    end
+    if (push) {start_q[place], addr_q[place], we_q[place]} <= {start, addr_i, we_i};
   end
 endmodule

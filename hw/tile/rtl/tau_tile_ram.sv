@@ -1,34 +1,30 @@
-// A memory with three ports.
-// - Port a, the data bus, reads and writes. It is answered one cycle later.
-// - Ports b and c only read. Each takes one request per cycle and answers Latency cycles later.
-//   They see a write of port a from the next cycle on.
+// A memory with a port for the data bus and ports for Readers.
+// - The data bus, port a, reads and writes. It is answered one cycle later.
+// - A reader's port takes one request per cycle and answers Latency cycles later. It sees a write
+//   of port a from the next cycle on.
 //
 // The host provides the initial contents, which are the program's image.
 module tau_tile_ram #(
   parameter int unsigned WordBits = 17,
+  parameter int unsigned Readers = 1,
   parameter int unsigned Latency = 1,
   parameter int unsigned Tile = 0,
   parameter logic [31:0] Base = '0
 ) (
-  input  logic                clk_i,
-  input  logic                rst_ni,
+  input  logic                             clk_i,
+  input  logic                             rst_ni,
 
-  input  logic                a_req_i,
-  input  logic [WordBits-1:0] a_addr_i,
-  input  logic                a_we_i,
-  input  logic [3:0]          a_be_i,
-  input  logic [31:0]         a_wdata_i,
-  output logic [31:0]         a_rdata_o,
+  input  logic                             a_req_i,
+  input  logic [WordBits-1:0]              a_addr_i,
+  input  logic                             a_we_i,
+  input  logic [3:0]                       a_be_i,
+  input  logic [31:0]                      a_wdata_i,
+  output logic [31:0]                      a_rdata_o,
 
-  input  logic                b_req_i,
-  input  logic [WordBits-1:0] b_addr_i,
-  output logic                b_rvalid_o,
-  output logic [31:0]         b_rdata_o,
-
-  input  logic                c_req_i,
-  input  logic [WordBits-1:0] c_addr_i,
-  output logic                c_rvalid_o,
-  output logic [31:0]         c_rdata_o
+  input  logic [Readers-1:0]               read_req_i,
+  input  logic [Readers-1:0][WordBits-1:0] read_addr_i,
+  output logic [Readers-1:0]               read_rvalid_o,
+  output logic [Readers-1:0][31:0]         read_rdata_o
 );
 
   localparam int unsigned Words = 2 ** WordBits;
@@ -54,28 +50,19 @@ module tau_tile_ram #(
     end
   end
 
-  logic [31:0]        b_data_q[Latency], c_data_q[Latency];
-  logic [Latency-1:0] b_valid_q, c_valid_q;
-  // Not reset: answers, which *_valid_q qualify.
-  always_ff @(posedge clk_i) begin
-    if (b_req_i) b_data_q[0] <= memory[b_addr_i];
-    if (c_req_i) c_data_q[0] <= memory[c_addr_i];
-    for (int unsigned i = 1; i < Latency; i++) begin
-      b_data_q[i] <= b_data_q[i-1];
-      c_data_q[i] <= c_data_q[i-1];
+  for (genvar i = 0; i < Readers; i++) begin : gen_reader
+    logic [31:0]        data_q[Latency];
+    logic [Latency-1:0] valid_q;
+    // Not reset: answers, which valid_q qualifies.
+    always_ff @(posedge clk_i) begin
+      if (read_req_i[i]) data_q[0] <= memory[read_addr_i[i]];
+      for (int unsigned j = 1; j < Latency; j++) data_q[j] <= data_q[j-1];
     end
-  end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      b_valid_q <= '0;
-      c_valid_q <= '0;
-    end else begin
-      b_valid_q <= Latency'({b_valid_q, b_req_i});
-      c_valid_q <= Latency'({c_valid_q, c_req_i});
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) valid_q <= '0;
+      else valid_q <= Latency'({valid_q, read_req_i[i]});
     end
+    assign read_rvalid_o[i] = valid_q[Latency-1];
+    assign read_rdata_o[i] = data_q[Latency-1];
   end
-  assign b_rvalid_o = b_valid_q[Latency-1];
-  assign b_rdata_o = b_data_q[Latency-1];
-  assign c_rvalid_o = c_valid_q[Latency-1];
-  assign c_rdata_o = c_data_q[Latency-1];
 endmodule

@@ -36,7 +36,6 @@ module tau_tile_special
   output logic                            dma_we_o,
   output logic [2:0]                      dma_channel_o,
   output logic [1:0]                      dma_register_o,
-  output logic [31:0]                     dma_wdata_o,
   input  logic [31:0]                     dma_words_i
 );
 
@@ -57,7 +56,6 @@ module tau_tile_special
   assign dma_we_o = req_i && we_i && is_dma && !offset[2];
   assign dma_channel_o = 3'(number);
   assign dma_register_o = offset[1:0];
-  assign dma_wdata_o = wdata_i;
 
   logic [31:0] rdata;
   always_comb begin
