@@ -28,7 +28,6 @@ LARGER = {
     "TLB colors": 2900,
     "recorder of Linux programs": 3600,
     "library of `tau run`": 8100,
-    "code pager of Linux": 2300,
     "kernel of slots": 2600,
     "kernel of tasks": 4000,
 }

@@ -26,5 +26,5 @@ CORE_FILES = {
     # The port to Sv39, with the linear unmap that it is measured against.
     "sv39": ("core/ports/sv39.c", "core/ports/sv39_linear.c", "core/frames.c"),
     # Cold code on Sv39.
-    "sv39_code": ("core/ports/sv39_code.c", "core/code_cache.c"),
+    "sv39_code": ("core/ports/sv39_code.c", "core/ports/sv39_code_ages.c", "core/code_cache.c"),
 }

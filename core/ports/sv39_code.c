@@ -15,8 +15,6 @@
 
 #define SV39_CODE_ENTRIES 512u
 #define SV39_CODE_NUMBER_SHIFT 10u
-#define SV39_CODE_ACCESSED_BIT 6u
-#define SV39_CODE_ACCESSED (UINT64_C(1) << SV39_CODE_ACCESSED_BIT)
 #define SV39_CODE_ENTRY UINT64_C(0x6b)  // V, R, X, G, A
 #define SV39_CODE_PHYSICAL_PAGES_MAX (UINT64_C(1) << 44)
 #define SV39_CODE_PAGE_WORDS (TAU_PAGE_BYTES / 8)
@@ -218,49 +216,6 @@ enum tau_status tau_sv39_code_fault(struct tau_sv39_code *code, uintptr_t addres
     return TAU_OK;
 }
 
-// The accessed bits in COUNT of the ENTRIES, 1 to 32, the first one lowest.
-static __attribute__((__noinline__)) uint64_t sv39_code_accessed(uint64_t *const *entries,
-                                                                 uint32_t count) {
-    uint64_t *const *next = entries + count;
-    uint64_t bits = 0;
-    TAU_ASSERT(count > 0 && count <= 32);
-    do {  // bound: 32
-        next--;
-        bits = bits << 1 | (*(const volatile uint64_t *)*next >> SV39_CODE_ACCESSED_BIT & 1);
-    } while (next != entries);
-    TAU_ASSERT(bits >> count == 0);
-    return bits;
-}
-
-static __attribute__((__noinline__)) void sv39_code_forget_accessed(uint64_t *const *entries,
-                                                                    uint32_t count) {
-    uint64_t *const *const end_of_entries = entries + count;
-    TAU_ASSERT(count > 0);
-    TAU_ASSERT(count <= TAU_CODE_CACHE_FRAMES_MAX);
-    do {  // bound: the frames
-        volatile uint64_t *const entry = *entries++;
-        *entry = *entry & ~SV39_CODE_ACCESSED;
-    } while (entries != end_of_entries);
-}
-
-void tau_sv39_code_use(struct tau_sv39_code *code) {
-    const uint32_t count = code->cache.frames_count;
-    struct tau_code_cache_flags used;
-    TAU_INVARIANT(tau_sv39_code_invariants_hold(code));
-#pragma GCC unroll 7
-    for (uint32_t word = 0; word < TAU_CODE_CACHE_WORDS; word++) {
-        const uint32_t first = 32 * word;
-        used.words[word] = 0;
-        if (count > first) {
-            const uint32_t left = count - first;
-            used.words[word] =
-                (uint32_t)sv39_code_accessed(&code->entries[first], left < 32 ? left : 32);
-        }
-    }
-    TAU_ASSERT(code->no_entry == 0);
-    tau_code_cache_use(&code->cache, &used);
-}
-
 void tau_sv39_code_visit(struct tau_sv39_code *code) {
     const uint32_t first = code->next_visited;
     const uint32_t behind = first + TAU_SV39_CODE_VISITED;
@@ -277,23 +232,14 @@ void tau_sv39_code_visit(struct tau_sv39_code *code) {
     for (uint32_t i = 0; i < TAU_SV39_CODE_VISITED; i++) {
         volatile uint64_t *const entry = entries[i];
         const uint64_t value = *entry;
-        *entry = value & ~SV39_CODE_ACCESSED;
-        bits |= (uint32_t)(value >> SV39_CODE_ACCESSED_BIT & 1) << i;
+        *entry = value & ~TAU_SV39_CODE_ACCESSED;
+        bits |= (uint32_t)(value >> TAU_SV39_CODE_ACCESSED_BIT & 1) << i;
     }
     // Four addresses would take fifteen instructions more.
     TAU_SV39_CODE_FLUSH_ALL();
     // Nothing is set for frames after the last one: they have no_entry.
     code_cache_set_some(&code->cache.used, first, bits);
     code->next_visited = behind < code->cache.frames_count ? behind : 0;
-}
-
-void tau_sv39_code_age(struct tau_sv39_code *code) {
-    tau_sv39_code_use(code);
-    sv39_code_forget_accessed(code->entries, code->cache.frames_count);
-    TAU_SV39_CODE_FLUSH_ALL();
-    tau_code_cache_age(&code->cache);
-    TAU_INVARIANT(tau_sv39_code_invariants_hold(code));
-    TAU_ASSERT(code->no_entry == 0);
 }
 
 bool tau_sv39_code_invariants_hold(const struct tau_sv39_code *code) {

@@ -45,6 +45,10 @@ extern "C" {
 // Frames of which one tau_sv39_code_visit reads the accessed bits. It divides 32.
 #define TAU_SV39_CODE_VISITED 4u
 
+// Of an entry: the hart, or a fault, sets it when the page is accessed.
+#define TAU_SV39_CODE_ACCESSED_BIT 6u
+#define TAU_SV39_CODE_ACCESSED (UINT64_C(1) << TAU_SV39_CODE_ACCESSED_BIT)
+
 struct tau_sv39_code_frame {
     uint64_t *memory;  // where the handler writes it
     uint64_t number;   // its physical page number
@@ -124,22 +128,12 @@ void tau_sv39_code_end(struct tau_sv39_code *code, const struct tau_sv39_code_lo
 // Takes LOAD back: the frame is empty, the page absent. The fault cannot be served.
 void tau_sv39_code_cancel(struct tau_sv39_code *code, const struct tau_sv39_code_load *load);
 
-// Passes the accessed bits of all frames' entries on to the cache, as used flags. NRU and aging are
-// exact if this is called before each fault; it need not be.
-// Cost: at most 567 instructions, for 64 frames.
-void tau_sv39_code_use(struct tau_sv39_code *code);
-
 // For a fault that must be short: passes the accessed bits of the next TAU_SV39_CODE_VISITED frames
 // on, and clears them. Each call visits other frames, until all were visited. Of as many calls as
-// there are frames, the last one ends a period instead. Nobody then calls use or age.
+// there are frames, the last one ends a period instead. Nobody then calls tau_sv39_code_use or
+// tau_sv39_code_age (core/ports/sv39_code_ages.h).
 // Cost: at most 56 instructions, for any number of frames.
 void tau_sv39_code_visit(struct tau_sv39_code *code);
-
-// Ends a period of NRU and aging [P3-19]: as tau_sv39_code_use, then clears the accessed bits and
-// flushes the TLB. On a hart that does not set accessed bits itself, the next access faults, and
-// tau_sv39_code_fault sets it.
-// Cost: at most 1,010 instructions, for 64 frames.
-void tau_sv39_code_age(struct tau_sv39_code *code);
 
 // Constant-time self test. core/tests/sv39_code walks everything.
 bool tau_sv39_code_invariants_hold(const struct tau_sv39_code *code);

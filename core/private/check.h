@@ -13,16 +13,9 @@
 #define TAU_ASSERT_FAILED(text) __builtin_trap()
 #endif
 
-#if TAU_ASSERT_LEVEL >= 1
-#define TAU_ASSERT(condition) ((condition) ? (void)0 : TAU_ASSERT_FAILED(#condition))
-#else
-#define TAU_ASSERT(condition) ((void)sizeof(condition))
-#endif
-
-#if TAU_ASSERT_LEVEL >= 2
-#define TAU_INVARIANT(condition) TAU_ASSERT(condition)
-#else
-#define TAU_INVARIANT(condition) ((void)sizeof(condition))
-#endif
+#define TAU_ASSERT(condition) TAU_ASSERT_FROM(1, condition, #condition)
+#define TAU_INVARIANT(condition) TAU_ASSERT_FROM(2, condition, #condition)
+#define TAU_ASSERT_FROM(level, condition, text)                                                    \
+    ((TAU_ASSERT_LEVEL < (level) || (condition)) ? (void)0 : TAU_ASSERT_FAILED(text))
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef TAU_PAGETABLE_INLINE_H
 #define TAU_PAGETABLE_INLINE_H
 
-#include "core/private/bits.h"
+#include "core/private/bits_map.h"
 #include "core/private/check.h"
 #include "core/private/inline.h"
 #include "core/private/pages/frames_inline.h"

@@ -3,6 +3,7 @@
 #ifndef TAU_TLSF_LIST_H
 #define TAU_TLSF_LIST_H
 
+#include "core/private/bits_map.h"
 #include "core/private/heap/tlsf_block.h"
 #include "core/private/heap/tlsf_check.h"
 #include "core/private/heap/tlsf_request.h"

@@ -8,7 +8,7 @@
 #ifndef TAU_REGION_TREE_INLINE_H
 #define TAU_REGION_TREE_INLINE_H
 
-#include "core/private/bits.h"
+#include "core/private/bits_map.h"
 #include "core/private/check.h"
 #include "core/private/inline.h"
 #include "core/private/pages/region_tree_word.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "core/private/bits.h"
+#include "core/private/bits_map.h"
 #include "core/private/pages/validity_inline.h"
 
 #define NONE UINT32_MAX

@@ -1,7 +1,7 @@
 // See check_pagetable.h. Written from docs/spec/conventional.md.
 #include "core/tests/checks/check_pagetable.h"
 
-#include "core/private/bits.h"
+#include "core/private/bits_map.h"
 
 // [PT-2]: an entry is 0, or has a right and a frame of the machine, and nothing else.
 static bool entry_holds(const struct tau_pagetable *table, uint32_t entry) {

@@ -2,7 +2,7 @@
 // it is executed. firmware.py writes the settings; the outcome goes to the serial line.
 #include "core/tests/sv39_code/firmware.h"
 
-#include "core/ports/sv39_code.h"
+#include "core/ports/sv39_code_ages.h"
 
 #define TEST_DEVICE 0x100000u
 #define SERIAL 0x10000000u

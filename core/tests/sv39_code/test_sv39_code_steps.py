@@ -32,7 +32,7 @@ from tautochrone.targets.build import TARGETS, compiler_of
 from testing.golden import pinned
 
 GOLDEN = Path(__file__).with_name("sv39_code_golden.json")
-HEADER = ROOT / "core/ports/sv39_code.h"
+HEADERS = [ROOT / f"core/ports/{name}.h" for name in ("sv39_code", "sv39_code_ages")]
 SEED = int(os.environ.get("TAU_TEST_SEED") or random.randrange(1 << 32))
 READ = "tau_sv39_code_read"
 # Rounds of the loops, each the only one of its function.
@@ -184,7 +184,7 @@ def test_instructions_are_pinned(elf: Path, tmp_path: Path) -> None:
 def test_the_header_says_what_a_call_costs() -> None:
     golden = pinned(GOLDEN, {})["rv64"]
     bounds = golden["bound_instructions"]
-    text = HEADER.read_text().replace("\n// ", " ")
+    text = "".join(header.read_text() for header in HEADERS).replace("\n// ", " ")
     parts = f"{golden['bound_fault_without_reading']:,} instructions, and {bounds['read']:,} of"
     assert f"Cost: {parts} tau_sv39_code_read." in text
     for name in ("use", "visit", "age"):

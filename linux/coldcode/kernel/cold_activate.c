@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 
 #include "cold_code.h"
-#include "cold_parts.h"
+#include "cold_pager.h"
 
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX "coldcode."
@@ -53,14 +53,13 @@ static bool is_flash(void) {
 
 static const char *open_store(void) {
     struct tau_cold_store *opened = &tau_cold_pager.store;
+    const bool is_packed = strcmp(store, "compressed") == 0;
     if (is_flash()) {
         return tau_cold_flash_open(opened, flash, pages_count());
     }
-    if (strcmp(store, "compressed") == 0) {
-        return tau_cold_copy_open(opened, true, pages_count());
-    }
-    return strcmp(store, "ram") == 0 ? tau_cold_copy_open(opened, false, pages_count())
-                                     : "coldcode.store is not flash, compressed or ram";
+    return is_packed || strcmp(store, "ram") == 0
+               ? tau_cold_copy_open(opened, is_packed, pages_count())
+               : "coldcode.store is not flash, compressed or ram";
 }
 
 static void close_store(void) {
@@ -171,13 +170,6 @@ static void release(u32 number) {
     }
 }
 
-// This code may be on a page that it releases: then the next instruction loads the page.
-static void release_all(void) {
-    for (u32 number = 0; number < pages_count(); number++) {
-        release(number);
-    }
-}
-
 void tau_cold_activate(void) {
     const char *cause = "no code was placed on cold pages";
     // Moves all that follows against the ticks of the timer.
@@ -195,7 +187,10 @@ void tau_cold_activate(void) {
         pr_warn("coldcode: all code stays in RAM: %s\n", cause);
         return;
     }
-    release_all();
+    // This code may be on a page that it releases: then the next instruction loads the page.
+    for (u32 number = 0; number < pages_count(); number++) {
+        release(number);
+    }
     const u32 pinned = tau_cold_pager.code.cache.counts.pinned;
     if (pinned == pages_count()) {
         close_frames();

@@ -5,7 +5,7 @@
 #include <linux/lz4.h>
 #include <linux/vmalloc.h>
 
-#include "cold_parts.h"
+#include "cold_pager.h"
 #include "cold_unpack.h"
 
 static_assert(TAU_COLD_PAGE_BYTES == PAGE_SIZE);

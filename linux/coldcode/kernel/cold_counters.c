@@ -4,7 +4,7 @@
 #include <linux/delay.h>
 #include <linux/seq_file.h>
 
-#include "cold_parts.h"
+#include "cold_pager.h"
 
 static const char *policy_name;
 static const char *store_name;

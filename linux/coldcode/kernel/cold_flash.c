@@ -6,7 +6,7 @@
 #include <linux/io.h>
 #include <linux/uaccess.h>
 
-#include "cold_parts.h"
+#include "cold_pager.h"
 
 struct header {
     char magic[8];

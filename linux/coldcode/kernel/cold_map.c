@@ -3,7 +3,7 @@
 #include <asm/tlbflush.h>
 #include <linux/slab.h>
 
-#include "cold_parts.h"
+#include "cold_pager.h"
 
 static unsigned long tables_count(void) {
     const unsigned long first = (unsigned long)tau_cold_start & PMD_MASK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The state of the pager. The fault path reads nothing else.
+// The state of the pager, which is all that the fault path reads, and the parts of activation.
 #ifndef TAU_COLD_PAGER_H
 #define TAU_COLD_PAGER_H
 
@@ -39,5 +39,27 @@ extern struct tau_cold_pager tau_cold_pager;
 void tau_cold_read_page(const struct tau_sv39_code_load *load);
 void tau_cold_read_packed(const struct tau_sv39_code_load *load);
 void tau_cold_wait(u64 begin);
+
+// ---- The parts of activation: each returns NULL, or why the code stays in RAM
+
+// The cold code; the linker script defines both.
+extern char tau_cold_start[], tau_cold_end[];
+
+// Opens the page file at a physical address. The store reads it where it is.
+const char *tau_cold_flash_open(struct tau_cold_store *store, phys_addr_t address, u32 pages_count);
+void tau_cold_flash_close(struct tau_cold_store *store);
+
+// Copies the code as it is now, page by page packed or not.
+const char *tau_cold_copy_open(struct tau_cold_store *store, bool is_packed, u32 pages_count);
+void tau_cold_copy_close(struct tau_cold_store *store);
+
+// Maps the code page by page, to the frames that it has. TABLES are those that hold it.
+const char *tau_cold_map_split(u64 ***tables);
+
+// Bytes of the tables that this takes.
+unsigned long tau_cold_map_bytes(void);
+
+// Shows the counts in debugfs. The names must stay.
+void tau_cold_counters_show(const char *policy, const char *store);
 
 #endif
