@@ -28,8 +28,8 @@ LARGER = {
     "TLB colors": 2900,
     "recorder of Linux programs": 3600,
     "library of `tau run`": 8100,
-    "kernel of slots": 2600,
-    "kernel of tasks": 4000,
+    "kernel of slots": 2250,
+    "kernel of tasks": 3800,
 }
 # A figure of the page is stale if it is off by more than this share.
 STALE_SHARE = 0.05

@@ -4,7 +4,7 @@
 // TO. FROM is mapped to the frame of its number. {WALK, FIRST, COUNT, CELL}: COUNT accesses,
 // beginning in page FIRST. Its record has the cycles and, as the word that is sent, the misses of
 // the data TLB (lower half) and of the second level. Both wrap around.
-#include "targets/tile/tile.h"
+#include "targets/tile/program.h"
 
 enum { LINK = 0, WALK = 1, PAGE_LOG2 = 12 };
 enum { DATA_TLB = 1u << 9, SECOND_TLB = 2u << 9, OWNER_BITS_MASK = 15 };

@@ -1,5 +1,5 @@
 // The default trap handler: prints a message and ends the simulation.
-#include "targets/tile/tile.h"
+#include "targets/tile/program.h"
 
 __attribute__((weak)) uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
     tau_tile_print("tile: trap, cause ");

@@ -7,7 +7,7 @@
 #include "targets/tile/mmu_composable.h"
 #include "targets/tile/mmu_rtmmu.h"
 #include "targets/tile/mmu_tlb.h"
-#include "targets/tile/tile.h"
+#include "targets/tile/program.h"
 
 #define TAU_WINDOW_ALL TAU_TILE_RIGHTS
 

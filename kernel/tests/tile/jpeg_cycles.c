@@ -4,7 +4,7 @@
 #include "kernel/systems/jpeg/decode.h"
 #include "kernel/systems/jpeg/idct.h"
 #include "kernel/systems/jpeg/tasks/tasks.h"
-#include "targets/tile/tile.h"
+#include "targets/tile/program.h"
 
 enum { VLD, IDCT, CC, STEPS };
 

@@ -11,7 +11,7 @@
 #ifndef TAU_REPLAY_CONTENTS_H
 #define TAU_REPLAY_CONTENTS_H
 
-#include "targets/tile/tile.h"
+#include "targets/tile/program.h"
 
 #if TAU_ASSERT_LEVEL >= 2
 

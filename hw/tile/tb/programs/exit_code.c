@@ -1,5 +1,5 @@
 // Exits with the first word of its first command, or never when it is 0xFFFFFFFF.
-#include "targets/tile/tile.h"
+#include "targets/tile/program.h"
 
 int main(void) {
     uint32_t words[4] = {0};

@@ -1,7 +1,7 @@
 // Two tiles, one program: tile 0 stores over the link and starts DMA channels, tile 1 looks when
 // the words arrive. Both begin each trial at an agreed cycle.
 #include "targets/tile/mmu_composable.h"
-#include "targets/tile/tile.h"
+#include "targets/tile/program.h"
 
 #define TRIALS 40u
 #define SPECIAL(Kind, Number) (1u << (frame_bits - 1) | (Kind) << (frame_bits - 3) | (Number))

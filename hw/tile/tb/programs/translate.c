@@ -5,7 +5,7 @@
 //
 // A command is {operation, a, b, 0}. Its record has under stopwatch 0, tagged with its number, the
 // cycles of the access and its value, and why it was refused as the word that is sent.
-#include "targets/tile/tile.h"
+#include "targets/tile/program.h"
 
 enum { TABLE = 0, WRITE = 1, READ = 2, LOAD = 3, STORE = 4, CALL = 5, FRAME = 6, TABLE0 = 7 };
 enum { FETCH_FAULT = 1, LOAD_FAULT = 5, STORE_FAULT = 7 };
