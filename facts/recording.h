@@ -6,8 +6,8 @@
 //   | header  | chunk     | chunk     | hole   | chunk     | …   each starts at a multiple of 4096
 //   +---------+-----------+-----------+--------+-----------+--
 //
-// A chunk belongs to one thread at a time and decodes alone. Its rows are defined
-// in core/ports/record.h. They start from the chunk's own start time, address 0 and an empty site
+// A chunk belongs to one thread at a time and decodes alone. Its rows are defined in
+// core/ports/record_row.h. They start from the chunk's own start time, address 0 and an empty site
 // cache. A tag byte of 0 ends the chunk. All numbers are little-endian.
 // docs/spec/recorder.md, "The raw recording", defines every bit.
 #ifndef TAU_IFACE_RECORDING_H

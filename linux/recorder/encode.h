@@ -1,4 +1,4 @@
-// One event as a row in a chunk. Row format: core/ports/record.h; this is its fast writer for a
+// One event as a row in a chunk. Row format: core/ports/record_row.h; this is its fast writer for a
 // little-endian host.
 //
 // A field of n bytes is written as one unaligned 8-byte store whose upper bytes are 0, so whatever
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/ports/record.h"
+#include "core/ports/record_row.h"
 #include "facts/recording.h"
 #include "linux/interpose/machine.h"
 

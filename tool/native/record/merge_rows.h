@@ -1,4 +1,4 @@
-// Reads the rows of one chunk (core/ports/record.h has their format). Reads nothing outside the
+// Reads the rows of one chunk (core/ports/record_row.h has their format). Reads nothing outside the
 // chunk, whatever it holds.
 #ifndef TAU_MERGE_ROWS_H
 #define TAU_MERGE_ROWS_H
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/ports/record.h"
+#include "core/ports/record_row.h"
 
 enum tau_merge_rows_status {
     TAU_MERGE_ROWS_NEXT,     // a row was read
