@@ -166,7 +166,7 @@ struct tau_context *tau_tasks_exception(struct tau_context *context, uint32_t ca
         tau_stop("the kernel raised an exception");
     }
     suspend(state);
-    if (cause == CAUSE_USER_CALL && context->words[TAU_CONTEXT_A7] == TAU_COMPOSE_CALL_WAIT) {
+    if (cause == CAUSE_USER_CALL && context->words[TAU_CONTEXT_A7] == TAU_TASK_CALL_WAIT) {
         context->words[TAU_CONTEXT_PC] += 4;  // ecall has no short form
         end_job(state, context->words[TAU_CONTEXT_A0]);
     } else {

@@ -8,11 +8,12 @@
 #include <stdint.h>
 
 #include "core/tlb_color.h"
-#include "facts/gen/tau_compose_format.h"
 
 enum {
     TAU_TASK_ARGUMENTS = 16,
     TAU_TASK_HEAP_PAGES_MAX = 2048,  // pages of its window
+    TAU_TASK_CALL_EXIT = 0,          // the kernel stops a task that makes any call but wait
+    TAU_TASK_CALL_WAIT = 1,
 };
 
 // The kernel fills it in before the task starts.
@@ -29,7 +30,7 @@ void tau_task_main(struct tau_task *task);
 // Ends the job and sleeps until the next one is released. VALUE goes into the job's record.
 static inline void tau_task_wait(uint32_t value) {
     register uint32_t result __asm__("a0") = value;
-    register uint32_t number __asm__("a7") = TAU_COMPOSE_CALL_WAIT;
+    register uint32_t number __asm__("a7") = TAU_TASK_CALL_WAIT;
     __asm__ volatile("ecall" : : "r"(result), "r"(number) : "memory");
 }
 

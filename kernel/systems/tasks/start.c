@@ -7,5 +7,5 @@ struct tau_task tau_task __attribute__((section(".task"), used));
 __attribute__((naked, used, section(".text.start"))) void tau_task_start(void) {
     __asm__ volatile(".option push\n.option norelax\nla gp, __global_pointer$\n.option pop\n"
                      "la tp, tau_task_tls\nla a0, tau_task\ncall tau_task_main\n"
-                     "li a7, %0\necall\n1: j 1b" ::"i"(TAU_COMPOSE_CALL_EXIT));
+                     "li a7, %0\necall\n1: j 1b" ::"i"(TAU_TASK_CALL_EXIT));
 }
