@@ -23,8 +23,8 @@ static unsigned slow_lowest(uint64_t value) {
 }
 
 static void expect_scans(uint64_t value) {
-    if (value <= TAU_BITS_LOG2_MAX && (tau_word)value == value) {
-        EXPECT_EQUAL(tau_bits_log2((tau_word)value), slow_highest(value));
+    if (value <= TAU_BITS_LOG2_MAX && (uintptr_t)value == value) {
+        EXPECT_EQUAL(tau_bits_log2((uintptr_t)value), slow_highest(value));
     }
     if (value <= UINT32_MAX) {
         EXPECT_EQUAL(tau_bits_lowest((uint32_t)value), slow_lowest(value));
