@@ -24,7 +24,7 @@ BUILT = (".git", ".config", "include/config", "include/generated", "arch/*/inclu
 BUILT += ("*.o", "*.a", "*.ko", "*.cmd")
 IS_SOURCE = ("Makefile", "arch/riscv/kernel/vmlinux.lds.S")
 # Files of the core that the kernel compiles.
-CORE = ("code_cache.[ch]", "ports/sv39_code.[ch]", "page.h", "status.h", "config.h")
+CORE = ("code_cache.[ch]", "ports/sv39_code.[ch]", "page.h", "status.h")
 CORE_PRIVATE = ("private/bits.h", "private/check.h", "private/inline.h", "private/code/*.h")
 # In the name of a folder make, or the kernel's scripts, would read it as something else.
 UNUSABLE = re.compile(r"[^\w/.+@=~-]")
