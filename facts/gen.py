@@ -15,7 +15,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 CAUSE_BITS = 2  # of the MMU socket's ports
-HOST_TABLES = ("channel", "end")  # of facts/tile.toml: what only the simulator's host writes
+# Of facts/tile.toml: what only the simulator's host writes, and what only hardware counts.
+HOST_TABLES, COUNTER_TABLES = ("channel", "end"), ("counter",)
 HEXADECIMAL = re.compile(r"= (0x[0-9a-f]+)")
 Facts = dict[str, Any]
 Constant = tuple[str, int | str]
@@ -110,10 +111,9 @@ def outputs() -> dict[Path, str]:
     status, fault, cause = (answers(facts["status"], name) for name in ("status", "fault", "cause"))
     causes = {"cause": {name: number for name, number, _ in cause}}
     units = unit_facts()
-    tile = facts["tile"] | units
-    # Registers of units are theirs, and records are the host's: the tile uses neither.
-    hardware = {name: table for name, table in facts["tile"].items() if name not in HOST_TABLES}
-    hardware["unit"] = units["unit"]
+    host = {name: facts["tile"].pop(name) for name in HOST_TABLES}
+    hardware = facts["tile"] | {"unit": units["unit"]}  # registers of units are theirs
+    tile = {name: table for name, table in facts["tile"].items() if name not in COUNTER_TABLES}
     of_tile = "tile.toml and the units' unit.toml"
     wanted = {
         "core/status.h": c_enum(
@@ -129,7 +129,8 @@ def outputs() -> dict[Path, str]:
     }
     for name, source, told in (
         ("abi", "abi.toml", {"number": facts["abi"]["number"]}),
-        ("tile", of_tile, tile | causes),
+        ("tile", of_tile, tile | units | causes),
+        ("host", "tile.toml", host),
         *((name, f"{name}.toml", facts[name]) for name in ("code", "compose", "replay", "trace")),
     ):
         prefix = "REPLAY_" if name == "replay" else f"TAU_{name.upper()}_"

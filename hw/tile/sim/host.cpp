@@ -95,12 +95,12 @@ bool Tile::finish() {
         for (std::uint32_t cycles = 0; cycles <= ACCESS_CYCLES_MAX; cycles++) {
             if (accesses[write][cycles] == 0)
                 continue;
-            histogram[{TAU_TILE_CHANNEL_LOAD + write, 0, cycles}] = accesses[write][cycles];
+            histogram[{TAU_HOST_CHANNEL_LOAD + write, 0, cycles}] = accesses[write][cycles];
         }
     }
     for (const auto &[key, count] : histogram) {
         const auto &[channel, tag, cycles] = key;
-        send({TAU_TILE_CHANNEL_HISTOGRAM | channel, tag, cycles, static_cast<std::uint32_t>(count),
+        send({TAU_HOST_CHANNEL_HISTOGRAM | channel, tag, cycles, static_cast<std::uint32_t>(count),
               static_cast<std::uint32_t>(count >> 32), 0, 0, 0});
     }
     if (results && std::fflush(results.get()) != 0)
@@ -233,11 +233,11 @@ void Tile::access(bool write, std::uint32_t cycles) {
 void Tile::fault_repeated(std::uint32_t address, std::uint32_t cause, std::uint32_t cycles,
                           std::uint64_t cycle) {
     if (fault_records & 1) {
-        send({TAU_TILE_CHANNEL_FAULT, address, cycles, cause, static_cast<std::uint32_t>(cycle),
+        send({TAU_HOST_CHANNEL_FAULT, address, cycles, cause, static_cast<std::uint32_t>(cycle),
               static_cast<std::uint32_t>(cycle >> 32), 0, 1});
     }
     if (fault_records & 2)
-        histogram[{TAU_TILE_CHANNEL_FAULT, 0, cycles}]++;
+        histogram[{TAU_HOST_CHANNEL_FAULT, 0, cycles}]++;
 }
 
 void Tile::mark(const Result &record) {
@@ -251,12 +251,12 @@ void Tile::owner(const Result &record) {
 
 void Tile::trap(std::uint32_t cause, std::uint32_t pc, std::uint32_t address, std::uint64_t cycle) {
     if (composable)
-        send({TAU_TILE_CHANNEL_TRAP, cause, pc, address, low(cycle), high(cycle), 0, 0});
+        send({TAU_HOST_CHANNEL_TRAP, cause, pc, address, low(cycle), high(cycle), 0, 0});
 }
 
 void Tile::resume(std::uint64_t cycle) {
     if (composable)
-        send({TAU_TILE_CHANNEL_RESUME, 0, 0, 0, low(cycle), high(cycle), 0, 0});
+        send({TAU_HOST_CHANNEL_RESUME, 0, 0, 0, low(cycle), high(cycle), 0, 0});
 }
 
 // What the hardware calls: tau_host_pkg.sv. Verilator's header would declare them, but its name
@@ -349,13 +349,13 @@ void tau_host_application_console(unsigned tile, unsigned application, unsigned 
 
 void tau_host_mark(unsigned tile, unsigned application, unsigned value, unsigned misses_fetch,
                    unsigned misses_data, unsigned words_moved, unsigned long long cycle) {
-    simulation.tiles[tile]->mark({TAU_TILE_CHANNEL_MARK, value, application, misses_fetch,
+    simulation.tiles[tile]->mark({TAU_HOST_CHANNEL_MARK, value, application, misses_fetch,
                                   low(cycle), high(cycle), words_moved, misses_data});
 }
 
 void tau_host_owner(unsigned tile, unsigned owner, unsigned misses_fetch, unsigned misses_data,
                     unsigned words_moved, unsigned awake_cycles, unsigned long long cycle) {
-    simulation.tiles[tile]->owner({TAU_TILE_CHANNEL_OWNER, owner, misses_fetch, misses_data,
+    simulation.tiles[tile]->owner({TAU_HOST_CHANNEL_OWNER, owner, misses_fetch, misses_data,
                                    low(cycle), high(cycle), words_moved, awake_cycles});
 }
 

@@ -3,6 +3,7 @@
 #ifndef TAU_TILE_HOST_H
 #define TAU_TILE_HOST_H
 
+#include "facts/gen/tau_host_format.h"
 #include "image.h"
 
 #include <array>

@@ -225,7 +225,8 @@ def key(options: Options) -> str:
         digest.update(f"{package}={importlib.metadata.version(package)};".encode())
     hardware = root() / "hw"
     ours = [*sources(options.unit), *(hardware / "tile/sim").iterdir()]
-    ours += [*hardware.glob("socket/rtl/*.svh"), root() / "facts/gen/tau_tile_format.h"]
+    ours += hardware.glob("socket/rtl/*.svh")
+    ours += [root() / f"facts/gen/tau_{name}_format.h" for name in ("host", "tile")]
     for path in sorted(ours):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
