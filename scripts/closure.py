@@ -24,11 +24,11 @@ LINES_MAX = 2000
 LARGER = {
     "budgeted heap": 2950,
     "pools for bands": 3500,
-    "heap of a newlib firmware": 3900,
+    "heap of a newlib firmware": 3750,
     "heap on pages": 4350,
     "TLB colors": 2750,
     "recorder of Linux programs": 3100,
-    "library of `tau run`": 7900,
+    "library of `tau run`": 7800,
     "kernel of slots": 2200,
     "kernel of tasks": 3650,
 }
