@@ -24,6 +24,7 @@ LINES_MAX = 2000
 LARGER = {
     "budgeted heap": 2950,
     "pools for bands": 3500,
+    "heap of FreeRTOS": 3850,
     "heap of a newlib firmware": 3750,
     "heap on pages": 4350,
     "TLB colors": 2750,
@@ -38,6 +39,7 @@ PARTS = {
     "TLSF": ("core/tlsf.c",),
     "budgeted heap": ("core/budget.c",),
     "pools for bands": ("core/pools.c",),
+    "heap of FreeRTOS": ("core/ports/freertos/heap_tautochrone.c",),
     "heap on pages": ("core/page_heap.c",),
     "regions on Sv39": ("core/ports/sv39.c",),
     "cold code on Sv39": ("core/ports/sv39_code.c",),

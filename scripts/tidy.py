@@ -46,7 +46,8 @@ IZE = ("initial", "optim", "minim", "maxim", "synchron", "recogn", "normal", "re
 WORDS = (
     (re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), "unfinished"),
     (
-        re.compile(rf"(?i)(?:{'|'.join(OUR)})our|(?:{'|'.join(IZE)})is(?:e|ing|ation)"),
+        # FreeRTOS's vPortInitialiseBlocks has its name.
+        re.compile(rf"(?i)(?:{'|'.join(OUR)})our|(?<!vPort)(?:{'|'.join(IZE)})is(?:e|ing|ation)"),
         "not US spelling",
     ),
 )

@@ -2,11 +2,10 @@
 
 Method: a program calls each function with a size of its own; the recording has each of them with
 its size and caller, on newlib, newlib-nano and picolibc in QEMU, and in static programs of glibc
-and musl. Correct programs in C and C++ have no misuse. A stand-in for FreeRTOS's heap gives its
-blocks' sizes to traceMALLOC; the recording has the requested ones.
+and musl. Correct programs in C and C++ have no misuse. tests/test_freertos.py records FreeRTOS's
+heap.
 """
 
-import csv
 import random
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from testing.recorded import events_of, operations_of
 
 RECORD = (f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', f"-I{ROOT}")
 EVERY = FIRMWARE / "every_function.c"
-FREERTOS = FIRMWARE / "freertos"
 # What every_function.c calls, in order. realloc(p, 0) and the library's own calls come as they do.
 EXPECTED = [
     *("malloc 1001", "calloc 1002", "realloc 1003", "realloc 1004"),
@@ -155,36 +153,16 @@ def test_a_correct_program_in_cpp_has_no_misuse(tmp_path: Path) -> None:
     assert operations == {"malloc", "aligned_alloc", "free"}
 
 
-def test_freertos_records_the_requested_size(tmp_path: Path) -> None:
-    seed = random.randrange(2**31)
-    print(f"seed {seed}")
-    sources = [FREERTOS / "program.c", FREERTOS / "heap.c", RECORDER]
-    flags = (*STRICT, "-DTAU_RECORD_FREERTOS", f"-I{ROOT}", f"-I{FREERTOS}")
-    names = ("pvPortMalloc", "pvPortCalloc", "vPortFree")
-    wraps = "-Wl," + ",".join(f"--wrap={name}" for name in names)
-    assert wraps in RECORDER.read_text(), "the flags that the file names"
-    made = firmware.objects(sources, tmp_path, flags)
-    run("gcc", *made, wraps, "-o", "program", cwd=tmp_path)
-    rows = list(csv.DictReader(run("./program", str(seed), cwd=tmp_path).splitlines()))
-    imported = import_file(tmp_path / CAPTURE, tmp_path / "out.tau")
-    assert misuse_of(imported) == (0, 0, 0, 0)
-    name_of_slot: dict[int, str] = {}
-    for (op, size, slot), row in zip(operations_of(tmp_path / "out.tau"), rows, strict=True):
-        assert (op, size) == (row["op"], int(row["size"]))
-        if op == "free":
-            assert name_of_slot[slot] == row["id"]
-        name_of_slot[slot] = row["id"]
-    assert imported.events > 2000
-
-
 def test_the_flags_wrap_what_the_file_defines() -> None:
     """A wrapped function without a wrapper does not link; a wrapper without a flag is never called.
 
     This finds the latter.
     """
-    text = RECORDER.read_text().split("#ifdef TAU_RECORD_FREERTOS\n\n")[1].split("#else\n")[1]
-    defined = {line.split("__wrap_")[1].split("(")[0] for line in text.splitlines()
-               if "__wrap_" in line}  # fmt: skip
-    flags = (RECORDER.parent / "record_wrap.flags").read_text().split()
-    assert flags == sorted(set(flags), key=flags.index)
-    assert {flag.removeprefix("-Wl,--wrap=") for flag in flags} == defined
+    text = RECORDER.read_text().split("#ifdef TAU_RECORD_FREERTOS\n\n")[1]
+    for name, part in zip(("freertos/record", "record_wrap"), text.split("#else\n"), strict=True):
+        defined = {line.split("__wrap_")[1].split("(")[0] for line in part.splitlines()
+                   if "__wrap_" in line}  # fmt: skip
+        flags = (RECORDER.parent / f"{name}.flags").read_text().split()
+        assert flags == sorted(set(flags), key=flags.index)
+        wraps = [flag for flag in flags if flag != "-DTAU_RECORD_FREERTOS"]
+        assert {flag.removeprefix("-Wl,--wrap=") for flag in wraps} == defined

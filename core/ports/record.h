@@ -16,8 +16,9 @@
 //   tau_record_start(&recording,
 //                    &(struct tau_record_port){send, cycles, UART1, SystemCoreClock});
 //
-// Firmware and static Linux programs whose heap is malloc, or FreeRTOS's pvPortMalloc: add
-// record_wrap.c instead of record.c. It calls the functions below for every function of the heap.
+// Firmware and static Linux programs whose heap is malloc, or FreeRTOS's pvPortMalloc
+// (docs/ports/freertos.md): add record_wrap.c instead of record.c. It calls the functions below for
+// every function of the heap.
 //
 // Zephyr, with CONFIG_SYS_HEAP_LISTENER=y:
 // - A listener's identifier is the address of one struct sys_heap. It is _system_heap.heap for
@@ -123,8 +124,8 @@ struct tau_record {
 };
 
 void tau_record_start(struct tau_record *record, const struct tau_record_port *port);
-// Sets the task of the rows that follow to THREAD, which is any number and 0 at the start. A change
-// takes five bytes.
+// Sets the task of the rows that follow to THREAD, which is 0 at the start. A change takes five
+// bytes. Numbers above 1,048,575 all count as one task, so a handle needs a number of its own.
 void tau_record_thread(struct tau_record *record, uint32_t thread);
 // Call after an allocation that succeeded. SITE is the caller's address, or 0.
 void tau_record_malloc(struct tau_record *record, uintptr_t address, size_t size_bytes,

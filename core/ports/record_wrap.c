@@ -23,10 +23,10 @@
 // Threads: TAU_RECORD_LOCK is held for a whole call, so it must nest. The default on newlib is its
 // own lock, __malloc_lock. No interrupt handler may call the heap.
 //
-// FreeRTOS (heap_1, 2, 4, 5): with -DTAU_RECORD_FREERTOS, pvPortMalloc, pvPortCalloc and vPortFree
-// are recorded and nothing else is. The scheduler is suspended for each call. Link with
-//   -Wl,--wrap=pvPortMalloc,--wrap=pvPortCalloc,--wrap=vPortFree
-// traceMALLOC is not used: it passes the size of the block, not the size that was requested.
+// FreeRTOS (heap_1, 2, 4, 5): compile and link with @freertos/record.flags. pvPortMalloc,
+// pvPortCalloc and vPortFree are recorded and nothing else is, with the requested size, the call
+// site and the task. The scheduler is suspended for each call. traceMALLOC is not used: it passes
+// the size of the block, not the size that was requested. docs/ports/freertos.md leads to a plan.
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -168,6 +168,36 @@ __attribute__((destructor(101))) static void record_finish(void) {
 
 #define RECORD_CALLER ((uintptr_t)__builtin_return_address(0))
 
+#if defined(TAU_RECORD_FREERTOS) &&                                                                \
+    (INCLUDE_xTaskGetCurrentTaskHandle == 1 || configUSE_MUTEXES == 1)
+// Tasks with a number of their own. All others share the last one.
+#ifndef TAU_RECORD_TASKS
+#define TAU_RECORD_TASKS 32u
+#endif
+// Task 1 … in the order of their first calls: for a debugger, too.
+static TaskHandle_t record_tasks[TAU_RECORD_TASKS];
+
+// Tells the recorder which task calls: 0 before the scheduler starts. A task in the memory of a
+// deleted one has that one's number.
+static void record_note_task(void) {
+    uint32_t index = 0;
+#if INCLUDE_xTaskGetSchedulerState == 1 || configUSE_TIMERS == 1
+    if (xTaskGetSchedulerState() == taskSCHEDULER_NOT_STARTED) {
+        return;
+    }
+#endif
+    const TaskHandle_t task = xTaskGetCurrentTaskHandle();
+    while (index + 1 < TAU_RECORD_TASKS && record_tasks[index] != NULL &&
+           record_tasks[index] != task) {  // bound: TAU_RECORD_TASKS
+        index++;
+    }
+    record_tasks[index] = task;
+    tau_record_thread(&record_state, index + 1);
+}
+#else
+#define record_note_task() ((void)0)
+#endif
+
 enum record_kind { RECORD_PLAIN, RECORD_ZEROED, RECORD_ALIGNED };
 
 // Records a new object if the call IS_OUTER, and ends the call.
@@ -175,6 +205,7 @@ static void *record_made(bool is_outer, enum record_kind kind, void *object, siz
                          size_t alignment, uintptr_t caller) {
     if (is_outer && object != NULL) {
         const uintptr_t address = (uintptr_t)object;
+        record_note_task();
         if (kind == RECORD_ALIGNED) {
             tau_record_aligned_alloc(&record_state, address, size, alignment, caller);
         } else if (kind == RECORD_ZEROED) {
@@ -189,6 +220,7 @@ static void *record_made(bool is_outer, enum record_kind kind, void *object, siz
 
 static void record_note_free(bool is_outer, const void *object, uintptr_t caller) {
     if (is_outer && object != NULL) {
+        record_note_task();
         tau_record_free(&record_state, (uintptr_t)object, caller);
     }
 }

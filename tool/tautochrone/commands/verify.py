@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     "--elf",
     "firmware",
     type=FILE,
-    help="Your linked program, whose malloc, free, … are called (default: the heap is compiled"
-    " from the plan's header and the core).",
+    help="Your linked program, whose malloc, free, … (FreeRTOS: pvPortMalloc, …) are called"
+    " (default: the heap is compiled from the plan's header and the core).",
 )
 @SKIP_MISUSE
 @JSON

@@ -31,6 +31,9 @@ REGIONS_MAX, PAYLOAD_MAX = 8, 16  # tool/native/replay/emulator.h
 SEGMENTS_BYTES_MAX = 256 << 20
 # Other names of the operations, the first that a program has.
 NAMES = {"aligned_alloc": ("memalign", "aligned_alloc")}
+# The same of FreeRTOS, in a program with core/ports/freertos/heap_tautochrone.c: its state's name.
+FREERTOS_STATE = "tau_heap"
+FREERTOS_NAMES = {"malloc": ("pvPortMalloc",), "calloc": ("pvPortCalloc",), "free": ("vPortFree",)}
 PAYLOAD = ("memmove", "memcpy", "memset", "__aeabi_memcpy", "__aeabi_memmove", "__aeabi_memset")
 # The functions that make a heap, and which argument is its size.
 INIT = {
@@ -203,8 +206,9 @@ def _refuse_other_pools(
 def _functions(path: Path, symbols: Any) -> dict[str, str]:
     """The name of each operation's function; malloc and free at least."""
     found = {}
+    is_freertos = FREERTOS_STATE in symbols
     for verb in FUNCTIONS:
-        names = NAMES.get(verb, (verb,))
+        names = FREERTOS_NAMES.get(verb, ()) if is_freertos else NAMES.get(verb, (verb,))
         name = next((name for name in names if name in symbols), None)
         if name is not None:
             found[verb] = name

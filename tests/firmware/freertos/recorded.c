@@ -1,17 +1,16 @@
-// A program on the stand-in for FreeRTOS's heap. Prints its calls as CSV. Exits with 3 if the
-// recorder's functions are called while the scheduler runs.
+// A program on the stand-in for FreeRTOS's heap, on this machine. Prints its calls as CSV; each is
+// of a random task. Exits with 3 if the recorder's functions are called while the scheduler runs.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "FreeRTOS.h"
+#include <FreeRTOS.h>
+#include <task.h>
+
 #include "core/ports/record.h"
-#include "task.h"
 
-void *pvPortCalloc(size_t count, size_t size);
-
-static unsigned int suspended;
+static unsigned int suspended, task;
 
 void vTaskSuspendAll(void) {
     suspended++;
@@ -19,6 +18,24 @@ void vTaskSuspendAll(void) {
 
 BaseType_t xTaskResumeAll(void) {
     return suspended-- == 1;
+}
+
+BaseType_t xTaskGetSchedulerState(void) {
+    return suspended != 0 ? taskSCHEDULER_SUSPENDED : taskSCHEDULER_RUNNING;
+}
+
+TaskHandle_t xTaskGetCurrentTaskHandle(void) {
+    return (TaskHandle_t)(uintptr_t)(0x20000000u + 64 * task);
+}
+
+void count_malloc(const void *object, size_t size_bytes) {
+    (void)object;
+    (void)size_bytes;
+}
+
+void count_free(const void *object, size_t size_bytes) {
+    (void)object;
+    (void)size_bytes;
 }
 
 static bool send(void *context, const void *bytes, size_t size_bytes) {
@@ -44,11 +61,12 @@ const struct tau_record_port tau_record_wrap_port = {send, ticks, NULL, 1000};
 int main(int count, char **arguments) {
     void *objects[40] = {NULL};
     srand(count > 1 ? (unsigned int)atol(arguments[1]) : 1);
-    printf("op,id,size\n");
+    printf("op,id,size,task\n");
     for (unsigned int step = 0, names[40]; step < 4000; step++) {
         const unsigned int i = (unsigned int)rand() % 40;
+        task = (unsigned int)rand() % 40;
         if (objects[i] != NULL) {
-            printf("free,%u,0\n", names[i]);
+            printf("free,%u,0,%u\n", names[i], task);
             vPortFree(objects[i]);
             objects[i] = NULL;
             continue;
@@ -58,8 +76,8 @@ int main(int count, char **arguments) {
         objects[i] = is_zeroed ? pvPortCalloc(size / 4, 4) : pvPortMalloc(size);
         names[i] = step;
         if (objects[i] != NULL) {
-            printf("%s,%u,%zu\n", is_zeroed ? "calloc" : "malloc", step,
-                   is_zeroed ? size / 4 * 4 : size);
+            printf("%s,%u,%zu,%u\n", is_zeroed ? "calloc" : "malloc", step,
+                   is_zeroed ? size / 4 * 4 : size, task);
         }
     }
     vPortFree(NULL);

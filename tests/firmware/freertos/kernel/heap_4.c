@@ -1,4 +1,4 @@
-// A stand-in for a heap of FreeRTOS: like heap_4, it rounds the wanted size with its header up to
+// A stand-in for FreeRTOS's heap_4.c: it rounds the wanted size with its header up to
 // 8, suspends the scheduler for the search, and traces the block's size, not the wanted one.
 #include "FreeRTOS.h"
 #include "task.h"
