@@ -138,8 +138,10 @@ def test_it_runs_on_plans_of_other_kinds(done: Path, tmp_path: Path, way: tuple[
 
 # ---- Refusals of the build ----
 
-# The linker looks for another name, as in a kernel without the lock.
-WITHOUT_LOCK = "FLAGS += -Wl,--wrap=vTaskSuspendAll"
+# The linker looks for another name, as in a kernel without the lock: first for the heap, which is
+# the last source.
+WITHOUT_LOCK = """FLAGS += -Wl,--wrap=vTaskSuspendAll
+SOURCES := $(lastword $(SOURCES)) $(filter-out $(lastword $(SOURCES)),$(SOURCES))"""
 REFUSED = {
     "another check level": ("FLAGS += -DTAU_CHECK_LEVEL=2", "measured with other options"),
     "optimized for speed": ("FLAGS += -O2", "undefined reference to `tau_tlsf_built_word32"),
