@@ -7,7 +7,8 @@
 // - The heap has TAU_PLAN_HEAP_BYTES. configTOTAL_HEAP_SIZE is not used, unless the application
 //   provides the memory (configAPPLICATION_ALLOCATED_HEAP): then it must be large enough, and
 //   ucHeap a multiple of TAU_PLAN_ALIGNMENT.
-// - A call in an interrupt fails (TAU_FREERTOS_IN_INTERRUPT below).
+// - A call in an interrupt fails. On a port of the kernel that does not tell interrupts from tasks,
+//   it fails if it meets another call (TAU_FREERTOS_IN_INTERRUPT below).
 // - vPortFree checks the pointer as the core's check level says. configENABLE_HEAP_PROTECTOR is not
 //   used.
 // - traceMALLOC and traceFREE get the bytes that the heap takes for the object. If there is no
@@ -35,7 +36,6 @@
 extern const unsigned char TAU_TLSF_BUILT __attribute__((weak));
 #pragma weak tau_tlsf_init
 #pragma weak tau_budget_init
-#pragma weak tau_pools_init
 
 #include "core/tlsf.c"
 #if TAU_PLAN_CLASSES_COUNT > 0
@@ -43,6 +43,7 @@ extern const unsigned char TAU_TLSF_BUILT __attribute__((weak));
 #endif
 // Only a plan of pools for bands includes their header.
 #ifdef TAU_POOLS_H
+#pragma weak tau_pools_init
 #include "core/pools.c"
 #endif
 
@@ -56,8 +57,9 @@ void vApplicationMallocFailedHook(void);
 
 _Static_assert(portBYTE_ALIGNMENT <= TAU_ALIGNMENT, "the port wants a larger alignment");
 
-// Whether the caller is an interrupt. If the kernel's port does not tell, a call that meets another
-// call is one: no task runs while the scheduler is suspended.
+// Whether the caller is an interrupt. A build may define it, and must with ARM_CM0 before 10.6. If
+// the kernel's port does not tell, a call that meets another call is one: no task runs while the
+// scheduler is suspended.
 #ifndef TAU_FREERTOS_IN_INTERRUPT
 #ifdef portCHECK_IF_IN_ISR
 #define TAU_FREERTOS_IN_INTERRUPT() portCHECK_IF_IN_ISR()

@@ -163,13 +163,14 @@ int main(int count, char **arguments) {
     static unsigned char *objects[OBJECTS];
     static size_t sizes[OBJECTS];
     size_t whole_bytes, again_bytes;
-    unsigned int refused = 0;
+    unsigned int refused = 1;
     srand(count > 1 ? (unsigned int)atol(arguments[1]) : 1);
     vPortInitialiseBlocks();
     vPortFree(objects);  // before the heap is made
     CHECK(tau_heap_tautochrone_refusals().misuses == 1);
     void *const object = first(&whole_bytes);
     misuse(object, whole_bytes);
+    CHECK(pvPortCalloc(3, 0) == NULL && hooks == refused);
     has_interrupt = true;
     for (unsigned int step = 0; step < STEPS; step++) {
         const unsigned int i = (unsigned int)rand() % OBJECTS;
@@ -198,7 +199,7 @@ int main(int count, char **arguments) {
             check_all(whole_bytes);
         }
     }
-    CHECK(refused > 0 && allocations > STEPS / 10);
+    CHECK(refused > 1 && allocations > STEPS / 10);
     vPortHeapResetState();
     has_interrupt = false;
     (void)first(&again_bytes);
