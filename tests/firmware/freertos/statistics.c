@@ -43,8 +43,10 @@ static void interrupt(void) {
     if (has_interrupt) {
         const struct tau_heap_tautochrone_refusals before = tau_heap_tautochrone_refusals();
         has_interrupt = false;
+        const unsigned int failed = failed_assertions;
         CHECK(pvPortMalloc(8) == NULL);
         vPortFree(ucHeap);
+        CHECK(failed_assertions == failed + 2);
         CHECK(tau_heap_tautochrone_refusals().in_interrupts == before.in_interrupts + 2);
         CHECK(tau_heap_tautochrone_refusals().misuses == before.misuses);
         has_interrupt = true;
@@ -107,6 +109,9 @@ static void check_all(size_t whole_bytes) {
         CHECK(said.xSizeOfSmallestFreeBlockInBytes * said.xNumberOfFreeBlocks <= free_bytes);
         CHECK(said.xSizeOfLargestFreeBlockInBytes * said.xNumberOfFreeBlocks +
                   said.xNumberOfFreeBlocks * 2 * sizeof(tau_word) >= free_bytes);
+        CHECK(TAU_PLAN_CLASSES_COUNT > 0 || said.xNumberOfFreeBlocks > 1 ||
+              said.xSizeOfLargestFreeBlockInBytes ==
+                  free_bytes - sizeof(tau_word) * (TAU_CHECK_LEVEL == 2 ? 2 : 1));
     }
 }
 
