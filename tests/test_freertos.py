@@ -133,7 +133,8 @@ def functions_of(elf: Path) -> dict[str, tuple[int, int]]:
 def test_it_runs_on_plans_of_other_kinds(done: Path, tmp_path: Path, way: tuple[str, ...]) -> None:
     folder = tmp_path
     (folder / "tau").symlink_to(ROOT)
-    (folder / "planned.mk").write_text(shown(PAGE, "planned.mk"))
+    pools = "SOURCES += tau/core/pools.c\n" if "--guarantee" in way else ""
+    (folder / "planned.mk").write_text(shown(PAGE, "planned.mk") + pools)
     header = ("--header", folder / "heap_plan.h")
     tau("plan", done / "run.tau", *way, "-o", folder / "plan.toml", *header, expect=0)
     assert sections_of(emulated(folder, "planned.mk"))["checksum"][0][1:] == RIGHT
@@ -141,10 +142,10 @@ def test_it_runs_on_plans_of_other_kinds(done: Path, tmp_path: Path, way: tuple[
 
 # ---- Refusals of the build ----
 
-# The linker looks for another name, as in a kernel without the lock: first for the heap, which is
-# the last source.
+# The linker looks for another name, as in a kernel without the lock: first for the heap.
 WITHOUT_LOCK = """FLAGS += -Wl,--wrap=vTaskSuspendAll
-SOURCES := $(lastword $(SOURCES)) $(filter-out $(lastword $(SOURCES)),$(SOURCES))"""
+PORT := %/heap_tautochrone.c
+SOURCES := $(filter $(PORT),$(SOURCES)) $(filter-out $(PORT),$(SOURCES))"""
 REFUSED = {
     "another check level": ("FLAGS += -DTAU_CHECK_LEVEL=2", "measured with other options"),
     "optimized for speed": ("FLAGS += -O2", "undefined reference to `tau_tlsf_built_word32"),
@@ -171,6 +172,7 @@ def test_a_wrong_build_is_refused(done: Path, case: str) -> None:
 
 # ---- On this machine ----
 
+CORE = ("tlsf", "budget", "pools")
 CLASSES = (PlanClass(24, 40), PlanClass(104, 12), PlanClass(616, 3))
 
 
@@ -204,7 +206,8 @@ def test_statistics_are_what_the_core_counts(
     folders = [f"-I{folder}" for folder in (ROOT, KERNEL, PROJECT, tmp_path)]
     words = ["-Os", *STRICT, *folders, *flags]
     words.append(f"-DTAU_CHECK_LEVEL={check_level}")
-    run("gcc", *words, PROJECT / "statistics.c", "-o", "statistics", cwd=tmp_path)
+    sources = [PROJECT / "statistics.c", *(ROOT / "core" / f"{name}.c" for name in CORE)]
+    run("gcc", *words, *sources, "-o", "statistics", cwd=tmp_path)
     said = run("./statistics", str(seed), cwd=tmp_path)
     assert re.fullmatch(r"[1-9]\d* refused\n", said)
 

@@ -46,7 +46,7 @@ target_compile_definitions(program PRIVATE TAU_RECORD_BUFFER_BYTES=256u)
 target_link_libraries(program tautochrone::core tautochrone::record tautochrone::sv39)
 """
 COMPILERS = {"c": ["gcc", "-std=c17"], "cpp": ["g++", "-std=c++17"]}
-PUBLIC = ("core", "core/ports")
+PUBLIC = ("core", "core/ports", "core/ports/freertos")
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 

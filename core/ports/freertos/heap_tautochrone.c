@@ -1,9 +1,12 @@
-// FreeRTOS's heap in the memory of a plan. Takes the place of heap_4.c, and includes the core:
+// FreeRTOS's heap in the memory of a plan. Add this file and the core's to the build, with the
+// plan's optimization (-Os), in place of heap_4.c:
 //
-//   gcc … -Itautochrone -IFOLDER_OF_HEAP_PLAN tautochrone/core/ports/freertos/heap_tautochrone.c
+//   tau plan run.tau -o plan.toml --header heap_plan.h
+//   gcc … -Itautochrone -I. tautochrone/core/ports/freertos/heap_tautochrone.c
+//   tautochrone/core/tlsf.c tautochrone/core/budget.c
 //
-// heap_plan.h comes from `tau plan --header heap_plan.h`, for any kind of plan. Every function and
-// statistic of heap_4.c is here, with these differences:
+// A guaranteed plan also needs core/pools.c. Every function and statistic of heap_4.c is here, with
+// these differences:
 // - The heap has TAU_PLAN_HEAP_BYTES. configTOTAL_HEAP_SIZE is not used, unless the application
 //   provides the memory (configAPPLICATION_ALLOCATED_HEAP): then it must be large enough, and
 //   ucHeap a multiple of TAU_PLAN_ALIGNMENT.
@@ -30,21 +33,11 @@
 #include "heap_plan.h"
 
 #include "core/ports/freertos/heap_tautochrone.h"
-
-// What `tau verify --elf` looks for must stay as it is: the name of the core's build, and the call
-// that makes the heap. The compiler cannot fold what is weak.
-extern const unsigned char TAU_TLSF_BUILT __attribute__((weak));
-#pragma weak tau_tlsf_init
-#pragma weak tau_budget_init
-
-#include "core/tlsf.c"
-#if TAU_PLAN_CLASSES_COUNT > 0
-#include "core/budget.c"
-#endif
-// Only a plan of pools for bands includes their header.
+#include "core/private/heap/budget_table.h"
+#include "core/private/heap/tlsf_block.h"
+// Only the header of a guaranteed plan includes the pools'.
 #ifdef TAU_POOLS_H
-#pragma weak tau_pools_init
-#include "core/pools.c"
+#include "core/private/heap/pools_table.h"
 #endif
 
 #if configSUPPORT_DYNAMIC_ALLOCATION == 0

@@ -1,5 +1,5 @@
 // The tables of pools that a budgeted heap has not: counters, and the band of a size. Only
-// core/pools.c and its tests include this.
+// core/pools.c, its tests and FreeRTOS's heap include this.
 #ifndef TAU_POOLS_TABLE_H
 #define TAU_POOLS_TABLE_H
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/ports/freertos/heap_tautochrone.c"
+#include "core/ports/freertos/heap_tautochrone.c"  // with its state
 
 enum { OBJECTS = 200, STEPS = 20000, SIZE_MAX_BYTES = 700 };
 
