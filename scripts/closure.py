@@ -24,7 +24,7 @@ LINES_MAX = 2000
 LARGER = {
     "budgeted heap": 2950,
     "pools for bands": 3500,
-    "heap of FreeRTOS": 3850,
+    "heap of a FreeRTOS firmware": 3900,
     "heap of a newlib firmware": 3750,
     "heap on pages": 4350,
     "TLB colors": 2750,
