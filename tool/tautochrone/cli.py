@@ -18,7 +18,7 @@ from tautochrone.console import output, signals, terminal
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
 VERBS = (
-    *("record", "import", "translate", "info", "plan", "verify", "replay", "report", "run"),
+    *("record", "import", "translate", "info", "who", "plan", "verify", "replay", "report", "run"),
     *("export", "check", "compose", "tlb", "coldcode", "doctor"),
 )
 EXIT_STOPPED = 130

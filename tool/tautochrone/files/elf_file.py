@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone.errors import EXIT_FAILED, TauError
 
@@ -16,6 +17,20 @@ if TYPE_CHECKING:
 
 # zlib's best, so a section that claims to unpack to more is damaged.
 DEFLATE_RATIO_MAX = 1032
+PAGE_MASK = 0xFFF
+
+
+class Functions(NamedTuple):
+    """The functions of a file by address; `ends` are the addresses behind them."""
+
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def at(self, address: int) -> str:
+        """The function with the byte at an address; empty if no symbol covers it."""
+        place = bisect.bisect_right(self.starts, address) - 1
+        return self.names[place] if place >= 0 and address < self.ends[place] else ""
 
 
 def _unsound() -> tuple[type[Exception], ...]:
@@ -63,3 +78,38 @@ def _check_extent(elf: Any, file_bytes: int) -> None:
     for segment in elf.iter_segments():
         if segment["p_offset"] + segment["p_filesz"] > file_bytes and segment["p_filesz"] > 0:
             raise ValueError(f"a segment of {segment['p_filesz']:,} bytes is larger than the file")
+
+
+def functions_of(elf: Any) -> Functions:
+    """The functions that symbols name; of several for one address the first by the alphabet.
+
+    A stripped file has dynamic symbols only. A symbol without a size covers all up to the next.
+    """
+    table = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
+    found: dict[int, tuple[str, int]] = {}
+    for symbol in table.iter_symbols() if hasattr(table, "iter_symbols") else ():
+        if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF":
+            one = (symbol.name, symbol["st_size"])
+            found[symbol["st_value"]] = min(found.get(symbol["st_value"], one), one)
+    starts = tuple(sorted(found))
+    ends = [
+        start + found[start][1] if found[start][1] else after
+        for start, after in zip(starts, (*starts[1:], 1 << 64), strict=False)
+    ]
+    return Functions(starts, tuple(ends), tuple(found[start][0] for start in starts))
+
+
+def build_id_of(elf: Any) -> str:
+    """The linker's build id in hexadecimal; empty if there is none."""
+    notes = [section for section in elf.iter_sections() if hasattr(section, "iter_notes")]
+    for part in notes or elf.iter_segments("PT_NOTE"):
+        for note in part.iter_notes():
+            if note["n_type"] == "NT_GNU_BUILD_ID":
+                return str(note["n_desc"])
+    return ""
+
+
+def first_address_of(elf: Any) -> int:
+    """The linked address of the first page that is loaded."""
+    loads = [one["p_vaddr"] for one in elf.iter_segments("PT_LOAD")]
+    return int(min(loads, default=0)) & ~PAGE_MASK

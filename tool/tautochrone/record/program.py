@@ -152,10 +152,7 @@ def is_of_another_machine(path: Path | str) -> bool:
 def build_id(path: Path) -> str:
     """Return the GNU build id of an ELF program in hexadecimal; empty if it has none."""
     with contextlib.suppress(TauError), elf_file.opened(path, "") as elf:
-        for segment in elf.iter_segments("PT_NOTE"):
-            for note in segment.iter_notes():
-                if note["n_type"] == "NT_GNU_BUILD_ID":
-                    return str(note["n_desc"])[: 2 * BUILD_ID_BYTES_MAX]
+        return elf_file.build_id_of(elf)[: 2 * BUILD_ID_BYTES_MAX]
     return ""
 
 

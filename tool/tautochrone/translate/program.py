@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,15 +34,14 @@ COMPRESSED_NAMES = {f".z{name[1:]}" for name in (*NEEDED, *STREAM_OF_SECTION)}
 class Program:
     """A program as its ELF file describes it. `build_id` is empty if it has none.
 
-    `starts` and `names` are its functions by address; `base` is the address of its first byte.
+    `base` is the address of its first page.
     """
 
     path: Path
     abi: str
     build_id: str
     types: TypeIndex
-    starts: tuple[int, ...]
-    names: tuple[str, ...]
+    functions: elf_file.Functions
     base: int
 
     @property
@@ -53,8 +51,7 @@ class Program:
 
     def function_at(self, offset: int) -> str:
         """The function that a call in it returns to, by its distance from the first byte."""
-        place = bisect.bisect_right(self.starts, self.base + offset - 1) - 1
-        return self.names[place] if place >= 0 else ""
+        return self.functions.at(self.base + offset - 1)
 
 
 def read_program(path: Path, told: Callable[[int, int], None] | None = None) -> Program:
@@ -71,10 +68,9 @@ def read_program(path: Path, told: Callable[[int, int], None] | None = None) -> 
             _check_sections(path, elf)
             dwarf = elf.get_dwarf_info(follow_links=False)
             types = read_types(dwarf, abi_format.POINTER_BYTES[abi], told)
-            starts, names = _functions_of(elf)
-            loads = [one["p_vaddr"] for one in elf.iter_segments("PT_LOAD")]
-            base = min(loads, default=0)
-            build_id = _build_id_of(elf)
+            functions = elf_file.functions_of(elf)
+            base = elf_file.first_address_of(elf)
+            build_id = elf_file.build_id_of(elf)
         except SplitDwarf as error:
             raise TauError(
                 f"{path}: its types are not in it, but in {error}",
@@ -82,7 +78,7 @@ def read_program(path: Path, told: Callable[[int, int], None] | None = None) -> 
             ) from error
     if not types.definitions:
         raise TauError(f"{path} has DWARF without types", BUILD)
-    return Program(path, abi, build_id, types, starts, names, base & ~0xFFF)
+    return Program(path, abi, build_id, types, functions, base)
 
 
 def _abi_of(path: Path, elf: Any) -> str:
@@ -121,23 +117,3 @@ def _check_sections(path: Path, elf: Any) -> None:
         if section.compressed and section._compression_type != "ELFCOMPRESS_ZLIB":
             raise TauError(f"{path} has DWARF that is compressed, but not with zlib", DECOMPRESS)
 
-
-def _functions_of(elf: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The functions by address; of several names for one address the first by the alphabet."""
-    table = elf.get_section_by_name(".symtab")
-    found: dict[int, str] = {}
-    for symbol in table.iter_symbols() if hasattr(table, "iter_symbols") else ():
-        if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF":
-            address = symbol["st_value"]
-            found[address] = min(found.get(address, symbol.name), symbol.name)
-    starts = tuple(sorted(found))
-    return starts, tuple(found[start] for start in starts)
-
-
-def _build_id_of(elf: Any) -> str:
-    """The linker's build id in hexadecimal; empty if there is none."""
-    section = elf.get_section_by_name(".note.gnu.build-id")
-    for note in section.iter_notes() if hasattr(section, "iter_notes") else ():
-        if note["n_type"] == "NT_GNU_BUILD_ID":
-            return str(note["n_desc"])
-    return ""

@@ -11,10 +11,13 @@ name. An anonymous structure has its place in the source as its name.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
+
+from tautochrone.files import dwarf_entry
+from tautochrone.files.dwarf_entry import number_of, text_of
 
 Key = tuple[str, str]
 
@@ -129,21 +132,6 @@ def read_types(
     return reader.index()
 
 
-def _text(die: Any, name: str) -> str:
-    """An attribute that is a text; empty if there is none."""
-    found = die.attributes.get(name)
-    value = found.value if found is not None else b""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
-
-
-def _number(die: Any, name: str) -> int | None:
-    """An attribute that is a number; None if it is missing or computed at run time."""
-    found = die.attributes.get(name)
-    is_computed = found is None or found.form.startswith(("DW_FORM_expr", "DW_FORM_ref"))
-    value = None if is_computed else found.value
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 class _Reader:
     """Collects entries of all units first: a type may refer to one that comes later."""
 
@@ -157,17 +145,18 @@ class _Reader:
         """Read the entries of one unit in the order of the file."""
         top = unit.get_top_DIE() if section == "info" else None
         if top is not None and {"DW_AT_dwo_name", "DW_AT_GNU_dwo_name"} & top.attributes.keys():
-            name = _text(top, "DW_AT_dwo_name") or _text(top, "DW_AT_GNU_dwo_name")
+            name = text_of(top, "DW_AT_dwo_name") or text_of(top, "DW_AT_GNU_dwo_name")
             raise SplitDwarf(name or "a .dwo file")
         header = unit.header
         signature = header.get("signature", header.get("type_signature"))
         if signature is not None and "type_offset" in header:
             self.signatures[signature] = (section, unit.cu_offset + header["type_offset"])
-        name = PurePosixPath(_text(top, "DW_AT_name")).name if top is not None else ""
+        name = PurePosixPath(text_of(top, "DW_AT_name")).name if top is not None else ""
         files = _files_of(dwarf, unit, top)
         # What each open entry is inside of: the scope, and the entry itself if it is kept.
         open_entries: list[tuple[Any, _Node | None]] = []
-        for die in _entries(dwarf, section, unit):
+        held = dwarf.debug_info_sec if section == "info" else dwarf.debug_types_sec
+        for die in dwarf_entry.entries(unit, held):
             if die.is_null():
                 if open_entries:
                     open_entries.pop()
@@ -197,8 +186,8 @@ class _Reader:
         origins = (self._reference(section, die, name) for name in ORIGINS)
         node = _Node(
             tag=die.tag,
-            name=_text(die, "DW_AT_name"),
-            size_bytes=_number(die, "DW_AT_byte_size"),
+            name=text_of(die, "DW_AT_name"),
+            size_bytes=number_of(die, "DW_AT_byte_size"),
             type_at=type_at,
             same_as=next((one for one in origins if one is not None), None),
             scope_at=scope,
@@ -334,24 +323,6 @@ def _anonymous(node: _Node) -> str:
     return f"(anonymous at {node.place})" if node.place else "(anonymous)"
 
 
-def _entries(dwarf: Any, section: str, unit: Any) -> Iterator[Any]:
-    """Yield the entries of a unit in the order of the file, null entries included.
-
-    pyelftools' own iterators follow DW_AT_sibling, with which a damaged file can make a circle, and
-    keep every entry in memory.
-    """
-    from elftools.dwarf.die import DIE
-
-    held = dwarf.debug_info_sec if section == "info" else dwarf.debug_types_sec
-    at = unit.cu_die_offset
-    end = unit.cu_offset + unit["unit_length"] + unit.structs.initial_length_field_size()
-    end = min(end, held.size)
-    while at < end:
-        die = DIE(unit, held.stream, at)
-        yield die
-        at += die.size
-
-
 def _files_of(dwarf: Any, unit: Any, top: Any) -> list[str]:
     """The names of the unit's source files, by the numbers that its entries use."""
     if top is None or "DW_AT_stmt_list" not in top.attributes or dwarf.debug_line_sec is None:
@@ -359,29 +330,25 @@ def _files_of(dwarf: Any, unit: Any, top: Any) -> list[str]:
     program = dwarf.line_program_for_CU(unit)
     if program is None:
         return []
-    names = [entry.name for entry in program["file_entry"]]
-    if program["version"] < 5:
-        names.insert(0, b"")
-    texts = [name.decode("utf-8", "replace") if isinstance(name, bytes) else "" for name in names]
-    return [PurePosixPath(text).name for text in texts]
+    return [PurePosixPath(path).name for path in dwarf_entry.files_of(program)]
 
 
 def _place_of(die: Any, files: list[str]) -> str:
     """Where a type is defined, as FILE:LINE or FILE:LINE:COLUMN; empty if unknown."""
-    line = _number(die, "DW_AT_decl_line")
+    line = number_of(die, "DW_AT_decl_line")
     if line is None:
         return ""
-    number, column = _number(die, "DW_AT_decl_file"), _number(die, "DW_AT_decl_column")
+    number, column = number_of(die, "DW_AT_decl_file"), number_of(die, "DW_AT_decl_column")
     name = files[number] if number is not None and 0 <= number < len(files) else ""
     return f"{name}:{line}" if column is None else f"{name}:{line}:{column}"
 
 
 def _count_of(die: Any) -> int | None:
     """The elements of one dimension; None if unknown, or computed at run time."""
-    count = _number(die, "DW_AT_count")
+    count = number_of(die, "DW_AT_count")
     if count is not None:
         return count
-    upper, lower = _number(die, "DW_AT_upper_bound"), _number(die, "DW_AT_lower_bound")
+    upper, lower = number_of(die, "DW_AT_upper_bound"), number_of(die, "DW_AT_lower_bound")
     if upper is None or upper >= 1 << 62:
         return None
     return upper - (lower or 0) + 1

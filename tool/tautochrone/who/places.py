@@ -1,0 +1,173 @@
+"""Names the functions and lines of call sites: which file a module is, and whether it is the same.
+
+places = Places(reader.header, elf)
+places.named(reader.sites())                  # a Place for each site
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any
+
+from tautochrone.errors import TauError
+from tautochrone.files import elf_file
+from tautochrone.files.elf_file import build_id_of
+from tautochrone.who.lines import Frame
+from tautochrone.who.symbols import STEP, demangled, told_of
+
+Site = tuple[str, int]  # Module and offset.
+
+# Whose offsets count from the module's first page. Those of others are linked addresses.
+FROM_FIRST_PAGE = ("preload", "csv")
+LIBRARY_FOLDERS = ("/usr/include/", "/usr/lib/")
+LIBRARY_PART = "/include/c++/"
+HASH_DIGITS_MAX = 40  # of a build id in a recording
+
+
+@dataclass(frozen=True)
+class Place:
+    """A call site. `frames` are the function and line of the call, and the calls that the compiler
+    inlined there, the innermost first; empty if the module tells nothing.
+    """
+
+    module: str
+    offset: int
+    frames: tuple[Frame, ...] = ()
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost frame in the program's own code: outside of the compiler's and system's
+        headers. If there is none, the innermost one.
+        """
+        own = (one for one in self.frames if one.file and not _is_library(one.file))
+        return next(own, self.frames[0] if self.frames else Frame("", "", 0))
+
+    @property
+    def at(self) -> str:
+        """FILE:LINE, or the module where the line is not known."""
+        frame = self.frame
+        if frame.file:
+            file = PurePath(frame.file).name if _is_library(frame.file) else frame.file
+            return f"{file}:{frame.line}" if frame.line else file
+        module = PurePath(self.module).name
+        return module if frame.function and module else f"{module}+{self.offset:#x}"
+
+    def told(self) -> str:
+        """The place in one text."""
+        function = self.frame.function
+        return f"{function} ({self.at})" if function and self.at else function or self.at
+
+
+def _is_library(file: str) -> bool:
+    return file.startswith(LIBRARY_FOLDERS) or LIBRARY_PART in file
+
+
+@dataclass
+class Places:
+    """Names sites of one recording, by its header. `elf` is the file of the program or firmware.
+
+    `remarks` says of modules, and of the comparison with the recording, what is not known.
+    """
+
+    header: Mapping[str, Any]
+    elf: Path | None = None
+    remarks: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise TauError if ELF is not the recorded program, or not a sound ELF file."""
+        if self.elf is not None:
+            self._compare(self.elf)
+
+    def named(self, sites: Sequence[Site]) -> list[Place]:
+        """The place of each site, in the same order."""
+        offsets: dict[str, list[int]] = {}
+        for module, offset in sites:
+            offsets.setdefault(module, []).append(offset)
+        frames: dict[Site, tuple[Frame, ...]] = {}
+        for module, mine in offsets.items():
+            for offset, found in self._frames(module, mine).items():
+                frames[module, offset] = found
+        plain = demangled([one.function for found in frames.values() for one in found])
+        return [
+            Place(*site, tuple(
+                one._replace(function=plain.get(one.function, one.function))
+                for one in frames.get(site, ())
+            ))
+            for site in sites
+        ]  # fmt: skip
+
+    def _frames(self, module: str, offsets: Iterable[int]) -> dict[int, tuple[Frame, ...]]:
+        """The frames of a module's sites; empty with a remark if its file tells nothing."""
+        is_own = self._is_own(module)
+        path = self.elf if is_own and self.elf is not None else Path(module)
+        if path is not self.elf and not module.startswith("/"):
+            self.remarks[module] = (
+                "not a file: name the program with --elf" if self.elf is None else "not a file"
+            )
+            return {}
+        try:
+            if path is not self.elf:
+                self._refuse_changed(path, is_own)
+            told = told_of(path, offsets, self.header.get("recorder") in FROM_FIRST_PAGE)
+        except FileNotFoundError:
+            self.remarks[module] = "missing"
+        except OSError as error:
+            self.remarks[module] = f"cannot be read: {error.strerror}"
+        except TauError as error:
+            if path is self.elf:
+                raise
+            self.remarks[module] = error.message.removeprefix(f"{path} ")
+        else:
+            if told.remark:
+                self.remarks[module] = told.remark
+            return told.frames
+        return {}
+
+    def _is_own(self, module: str) -> bool:
+        """Whether a module is the program, or a firmware that names none."""
+        program = self.header.get("program")
+        name = PurePath(module).name
+        return not module or module == program or (self.elf is not None and name == self.elf.name)
+
+    def _compare(self, path: Path) -> None:
+        """Compare --elf with the recording, and say so if that cannot be done."""
+        with elf_file.opened(path, STEP) as elf:
+            build_id = build_id_of(elf)
+        known = self._build_id
+        if not known:
+            self.remarks[str(path)] = (
+                "compared with nothing: the recording has no build id, so whether this is what was"
+                " recorded cannot be told"
+            )
+        elif known != build_id[:HASH_DIGITS_MAX]:
+            raise TauError(
+                f"{path} is not the recorded program: it {_has(build_id)}, the recording names"
+                f" {known}",
+                "name the program that was recorded with --elf, or record this one",
+            )
+
+    @property
+    def _build_id(self) -> str:
+        known = self.header.get("build_id")
+        return known.lower() if isinstance(known, str) else ""
+
+    def _refuse_changed(self, path: Path, is_own: bool) -> None:
+        """Raise TauError for a module that has changed since it was recorded."""
+        if is_own and self._build_id:
+            with elf_file.opened(path, STEP) as elf:
+                build_id = build_id_of(elf)
+            if build_id[:HASH_DIGITS_MAX] != self._build_id:
+                raise TauError(
+                    f"has changed since: it {_has(build_id)}, the recording names"
+                    f" {self._build_id}; name the recorded one with --elf"
+                )
+            return
+        started_ns = self.header.get("started_unix_ns")
+        if isinstance(started_ns, int) and path.stat().st_mtime_ns > started_ns > 0:
+            raise TauError("has changed since it was recorded (it is newer)")
+
+
+def _has(build_id: str) -> str:
+    return f"has build id {build_id}" if build_id else "has no build id"
