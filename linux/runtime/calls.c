@@ -275,7 +275,8 @@ static void *resize(void *pointer, size_t size, uintptr_t site) {
         return copy_from_boot(pointer, size, site);
     }
     if (!tau_calls_enter()) {
-        return tau_heap_refuse();  // a handler interrupted the allocator: it cannot be resized now
+        // A handler interrupted the allocator: it cannot be resized now.
+        return tau_heap_refuse(size, site);
     }
     void *moved;
     if (tau_heap_is_planned(pointer)) {

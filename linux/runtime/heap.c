@@ -140,29 +140,8 @@ void tau_high_water_large_bucket(const void *pointer, size_t size_bytes) {
     }
 }
 
-void *tau_heap_refuse(void) {
-    __atomic_fetch_add(&tau_heap.refusals, 1, __ATOMIC_RELAXED);
-    errno = ENOMEM;
-    return NULL;
-}
-
-// From the spill heap, which grows for it; NULL if it cannot.
-static void *from_spill(size_t alignment, size_t size_bytes) {
-    void *pointer = NULL;
-    if (tau_heap.spill != NULL) {
-        do {  // bound: growths; other threads may take what one has made
-            pointer = tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes);
-        } while (pointer == NULL && tau_spill_grow(alignment, size_bytes));
-    }
-    return pointer != NULL ? pointer : tau_heap_refuse();
-}
-
-void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site) {
-    return tau_heap.planned != NULL ? tau_heap_spill_over(alignment, size_bytes, site)
-                                    : from_spill(alignment, size_bytes);
-}
-
-static void note_site(uintptr_t address, size_t size_bytes) {
+// The entry of a call site; the last one if all others are taken.
+static struct tau_heap_site *site_of(uintptr_t address) {
     unsigned index = 0;
     while (index < TAU_HEAP_SITES_COUNT_MAX) {  // bound: TAU_HEAP_SITES_COUNT_MAX
         uintptr_t found = 0;
@@ -172,16 +151,42 @@ static void note_site(uintptr_t address, size_t size_bytes) {
         }
         index++;
     }
-    atomic_fetch_add(&tau_heap_sites[index].objects, 1);
-    atomic_fetch_add(&tau_heap_sites[index].bytes, size_bytes);
+    return &tau_heap_sites[index];
+}
+
+void *tau_heap_refuse(size_t size_bytes, uintptr_t site) {
+    struct tau_heap_site *const entry = site_of(site);
+    atomic_fetch_add(&entry->refusals, 1);
+    atomic_store(&entry->refused_bytes, size_bytes);
+    __atomic_fetch_add(&tau_heap.refusals, 1, __ATOMIC_RELAXED);
+    errno = ENOMEM;
+    return NULL;
+}
+
+// From the spill heap, which grows for it; NULL if it cannot.
+static void *from_spill(size_t alignment, size_t size_bytes, uintptr_t site) {
+    void *pointer = NULL;
+    if (tau_heap.spill != NULL) {
+        do {  // bound: growths; other threads may take what one has made
+            pointer = tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes);
+        } while (pointer == NULL && tau_spill_grow(alignment, size_bytes));
+    }
+    return pointer != NULL ? pointer : tau_heap_refuse(size_bytes, site);
+}
+
+void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site) {
+    return tau_heap.planned != NULL ? tau_heap_spill_over(alignment, size_bytes, site)
+                                    : from_spill(alignment, size_bytes, site);
 }
 
 void *tau_heap_spill_over(size_t alignment, size_t size_bytes, uintptr_t site) {
-    void *const pointer = from_spill(alignment, size_bytes);
+    void *const pointer = from_spill(alignment, size_bytes, site);
     if (pointer != NULL) {
         __atomic_fetch_add(&tau_heap.spilled_objects, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&tau_heap.spilled_bytes, size_bytes, __ATOMIC_RELAXED);
-        note_site(site, size_bytes);
+        struct tau_heap_site *const entry = site_of(site);
+        atomic_fetch_add(&entry->objects, 1);
+        atomic_fetch_add(&entry->bytes, size_bytes);
     }
     return pointer;
 }

@@ -43,11 +43,13 @@ struct tau_heap_plan {
     struct tau_budget_class classes[TAU_BUDGET_CLASSES_MAX];
 };
 
-// A place in the program that asked for objects which were spilled.
+// A place in the program that asked for objects which were spilled or refused.
 struct tau_heap_site {
     _Atomic uintptr_t address;  // 0: unused
-    _Atomic uint64_t objects;
+    _Atomic uint64_t objects;   // spilled, and their bytes
     _Atomic uint64_t bytes;
+    _Atomic uint64_t refusals;
+    _Atomic uint64_t refused_bytes;  // of the latest refused request
 };
 
 #define TAU_HEAP_SITES_COUNT_MAX 64u
@@ -68,8 +70,8 @@ void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site);
 // The same for a request that a task's heap refused.
 void *tau_heap_spill_over(size_t alignment, size_t size_bytes, uintptr_t site);
 
-// Counts a refusal; returns NULL with errno ENOMEM.
-void *tau_heap_refuse(void);
+// Counts a refusal of a request at SITE; returns NULL with errno ENOMEM.
+void *tau_heap_refuse(size_t size_bytes, uintptr_t site);
 
 // Bytes of the object at POINTER, which is alive and in one of the heaps. Takes no lock: nobody
 // else changes them.

@@ -90,28 +90,17 @@ static void write_colors(void) {
     }
 }
 
-// Where ADDRESS lies in the file of the module FOUND, whose first mapping begins with the header.
-static uintptr_t offset_in_file(uintptr_t address, const struct dl_find_object *found) {
-    const ElfW(Ehdr) *const header = found->dlfo_map_start;
-    const ElfW(Phdr) *const rows = (const void *)((const char *)header + header->e_phoff);
-    const uintptr_t linked = address - found->dlfo_link_map->l_addr;
-    for (unsigned index = 0; index < header->e_phnum; index++) {
-        if (rows[index].p_type == PT_LOAD && linked - rows[index].p_vaddr < rows[index].p_memsz) {
-            return linked - rows[index].p_vaddr + rows[index].p_offset;
-        }
-    }
-    return address - (uintptr_t)found->dlfo_map_start;
-}
-
+// Offsets count from the module's first page, as in a trace.
 static void write_site(const struct tau_heap_site *site) {
     struct dl_find_object found;
     const char *module = "";
     uintptr_t offset = site->address;
     if (_dl_find_object((void *)site->address, &found) == 0) {
         module = found.dlfo_link_map->l_name[0] != '\0' ? found.dlfo_link_map->l_name : program;
-        offset = offset_in_file(site->address, &found);
+        offset = site->address - (uintptr_t)found.dlfo_map_start;
     }
-    text("site %lx %lu %lu ", offset, site->objects, site->bytes);
+    text("site %lx %lu %lu %lu %lu ", offset, site->objects, site->bytes, site->refusals,
+         site->refused_bytes);
     write_path(module);
 }
 
@@ -141,8 +130,9 @@ static void write_report(const char *end, const char *reason) {
     text("spilled %lu %lu\n", tau_heap.spilled_objects, tau_heap.spilled_bytes);
     text("refusals %lu\n", tau_heap.refusals);
     for (unsigned index = 0; index <= TAU_HEAP_SITES_COUNT_MAX; index++) {
-        if (tau_heap_sites[index].objects != 0) {
-            write_site(&tau_heap_sites[index]);
+        const struct tau_heap_site *const site = &tau_heap_sites[index];
+        if (site->objects != 0 || site->refusals != 0) {
+            write_site(site);
         }
     }
     text("%s %s\n", end, reason);

@@ -19,13 +19,12 @@ from tautochrone.trace import abi
 from tautochrone.trace.ending import note_ending
 from tautochrone.trace.file import TraceReader, open_trace
 from tautochrone.trace.folder import traces_in
+from tautochrone.who.calls import calls_at
+from tautochrone.who.places import Place
 
 
 # Of a firmware, whose recording names no module.
-ADDRESSES = (
-    "+0xADDRESS is a return address: `arm-none-eabi-addr2line -e FIRMWARE.elf` of ADDRESS - 2"
-    " prints the line of the call"
-)
+ADDRESSES = "+0xADDRESS is a return address: `tau who TRACE --elf FIRMWARE.elf` names lines"
 
 
 def heap_problem(plan_path: Path) -> str:
@@ -51,6 +50,10 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     for trace, reader in opened.items():
         _refuse_other_sizes(trace, reader, plan)
     found = {trace: exceeded(reader, plan) for trace, reader in opened.items()}
+    places = {
+        trace: calls_at(reader, [row.first_event for row in found[trace]])
+        for trace, reader in opened.items()
+    }
     cut = {trace for trace, reader in opened.items() if _is_cut(reader)}
     result: dict[str, Any] = {
         "plan": str(plan_path),
@@ -58,7 +61,9 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
         "traces": [
             {
                 "trace": str(trace),
-                "exceeded": [each._asdict() for each in rows],
+                "exceeded": [
+                    each._asdict() | places[trace][each.first_event].document() for each in rows
+                ],
                 "ending": opened[trace].ending.document(),
             }
             for trace, rows in found.items()
@@ -69,7 +74,7 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     def human() -> None:
         for trace, rows in found.items():
             for row in rows:
-                print(f"{trace}: {told(row, plan)}")
+                print(f"{trace}: {told(row, plan, places[trace][row.first_event].place)}")
             if not rows:
                 part = ", as far as its events are there" if trace in cut else ""
                 bands = output.count(len(plan.classes), "band")
@@ -111,9 +116,11 @@ def _refuse_other_sizes(trace: Path, reader: TraceReader, plan: Plan) -> None:
         )
 
 
-def told(row: Exceeded, plan: Plan) -> str:
-    """A row in words."""
+def told(row: Exceeded, plan: Plan, place: Place | None) -> str:
+    """A row in words; PLACE is the function and line of its site."""
     where = f" at event {row.first_event:,}" + (f", from {row.site}" if row.site else "")
+    if place is not None and place.frames:
+        where += f", {place.told()}"
     objects = output.count(row.peak_count, "object")
     if row.limit_count == 0:
         largest = bucket_bytes(plan.classes[-1].size_bytes, plan.layout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from tautochrone.trace.ending import note_ending
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
+    from tautochrone.replay.entry import Entry
 
 
 def _planned(plan: Plan | None) -> str:
@@ -36,6 +38,13 @@ class _WithSystems(click.Command):
 
         with formatter.section("Systems"):
             formatter.write_dl([(name, system.about) for name, system in systems().items()])
+
+
+def _note_blindness(trace: Path, entries: Sequence[Entry]) -> None:
+    """Say that a replay on pages knows no accesses."""
+    if any(entry.pages is not None and entry.pages.is_blind for entry in entries):
+        cause = f"{trace} holds no accesses, so pages are mapped for headers and calloc only"
+        output.note(f"{cause}; record with `tau record --accesses`, or give --touch all")
 
 
 @click.command(cls=_WithSystems)
@@ -89,17 +98,15 @@ def command(
     from tautochrone.replay.open_trace import OpenTrace
     from tautochrone.replay.run import entries_of
     from tautochrone.report.text import Replayed, show
+    from tautochrone.who.calls import calls_at
 
     plan = load_plan(plan_path) if plan_path else None
-    planned = _planned(plan)
-    names = on.split(",") if on else ["tlsf", planned][: 2 if plan else 1]
+    names = on.split(",") if on else ["tlsf", _planned(plan)][: 2 if plan else 1]
     options = options_of(plan, **given)
     with beginning_of(trace, events) as reader:
         entries = entries_of(opened := OpenTrace(reader), names, options)
-        header = reader.header
-    if any(entry.pages is not None and entry.pages.is_blind for entry in entries):
-        cause = f"{trace} holds no accesses, so pages are mapped for headers and calloc only"
-        output.note(f"{cause}; record with `tau record --accesses`, or give --touch all")
+        refused = calls_at(reader, [one.failed_at_event for one in entries])
+    _note_blindness(trace, entries)
     result = {
         "trace": str(trace),
         "plan": str(plan_path) if plan_path else None,
@@ -113,13 +120,15 @@ def command(
         "ending": opened.ending.document(),
         **opened.document(),
         "systems": [entry.document() for entry in entries],
+        "refused": [call.document() for call in refused.values()],
         unseen.KEY: list(unseen.REPLAY),
     }
     replayed = Replayed(
         *(str(trace), result["plan"], options.heap_bytes, options.isa, options.core_build.told()),
-        *(entries, words_of(**given, events=events), planned),
+        *(entries, words_of(**given, events=events), _planned(plan)),
+        {event: call.told() for event, call in refused.items()},
     )
     output.emit(as_json, "replay", result, lambda: show(replayed))
     note_ending(trace, opened.ending)
-    note_plan(plan_path, plan, header)
+    note_plan(plan_path, plan, opened.header)
     return EXIT_DONE if all(entry.held for entry in entries) else EXIT_LIMIT_EXCEEDED

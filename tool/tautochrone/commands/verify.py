@@ -21,6 +21,7 @@ from tautochrone.trace.ending import note_ending
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
     from tautochrone.verify.recordings import Done
+    from tautochrone.who.calls import Call
     from tautochrone.replay.open_trace import OpenTrace
 
 
@@ -90,9 +91,10 @@ def command(
     held = all(each.held for each in done)
     if held:
         _certify(plan_path, plan, done)
-    result = _result(plan_path, plan, done, held)
+    refused = _refused_calls(opened, done)
+    result = _result(plan_path, plan, done, held, refused)
     paths = [trace.path for trace in opened]
-    output.emit(as_json, "verify", result, lambda: _print(plan_path, plan, done, paths))
+    output.emit(as_json, "verify", result, lambda: _print(plan_path, plan, done, paths, refused))
     for trace in opened:
         note_ending(trace.path, trace.ending)
     note_plan(plan_path, plan)
@@ -147,6 +149,17 @@ def _on_firmware(plan: Plan, traces: list[OpenTrace], path: Path, skip_misuse: b
     return [firmware.verify(trace, skip_misuse) for trace in traces]
 
 
+def _refused_calls(traces: list[OpenTrace], done: list[Done]) -> list[Call | None]:
+    """The first refused call of each run; None if none was refused. Runs are in order of traces."""
+    from tautochrone.who.calls import calls_at
+
+    found: list[Call | None] = []
+    for number, each in enumerate(done):
+        reader = traces[number % len(traces)].reader
+        found += calls_at(reader, [each.first_refusal]).values() or [None]
+    return found
+
+
 def _certify(plan_path: Path, plan: Plan, done: list[Done]) -> None:
     """Write the certificate into the plan, unless the file has become another plan meanwhile."""
     from tautochrone.plan.file import load_plan, replace_section
@@ -168,7 +181,9 @@ def _without(plan: Plan, name: str) -> Plan:
     return replace(plan, sections=sections)
 
 
-def _result(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> dict[str, Any]:
+def _result(
+    plan_path: Path, plan: Plan, done: list[Done], held: bool, refused: list[Call | None]
+) -> dict[str, Any]:
     return {
         "plan": str(plan_path),
         "heap_bytes": plan.heap_bytes,
@@ -178,9 +193,10 @@ def _result(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> dict[s
                 **each.run._asdict(),
                 "refusals": each.refusals,
                 "first_refusal": each.first_refusal,
+                "refused": call.document() if call is not None else None,
                 "operations": [call._asdict() for call in each.calls],
             }
-            for each in done
+            for each, call in zip(done, refused, strict=True)
         ],
         unseen.KEY: list(_unseen(plan)),
     }
@@ -190,17 +206,24 @@ def _unseen(plan: Plan) -> tuple[str, ...]:
     return unseen.VERIFICATION_OF_LIMITS if plan.system == "pools" else unseen.VERIFICATION
 
 
-def _print(plan_path: Path, plan: Plan, done: list[Done], traces: list[Path]) -> None:
+def _print(
+    plan_path: Path,
+    plan: Plan,
+    done: list[Done],
+    traces: list[Path],
+    refused_calls: list[Call | None],
+) -> None:
     from tautochrone.plan.build import build_of
     from tautochrone.verify.recordings import bounds_of
 
     print(f"{plan_path}: a heap of {plan.heap_bytes:,} bytes, {build_of(plan).told()}")
-    for each in done:
+    for each, refused_call in zip(done, refused_calls, strict=True):
         run = each.run
         where = f"{run.firmware} ({run.target})" if run.firmware else run.target
         refused = "0 refused"
-        if each.refusals:
-            refused = f"{each.refusals:,} REFUSED, the first at event {each.first_refusal:,}"
+        if refused_call is not None:
+            first = f"{refused_call.event:,}: {refused_call.told()}"
+            refused = f"{each.refusals:,} REFUSED, the first at event {first}"
         print(
             f"{where}, {run.trace}: {run.calls:,} calls, {refused}; stack {run.stack_bytes:,} bytes"
         )

@@ -153,12 +153,12 @@ def _document(
 
 
 def _row_document(row: _Row) -> dict[str, Any]:
-    frame = row.place.frame if row.place is not None else None
+    from tautochrone.who.places import Place
+
+    place = row.place or Place("", 0)
     ended = int(row.counts["ended"])
     return {
-        "function": frame.function or None if frame else None,
-        "file": frame.file or None if frame else None,
-        "line": frame.line or None if frame else None,
+        **place.document(),
         "module": row.place.module if row.place is not None else None,
         "peak_bytes": int(row.counts["peak_bytes"]),
         "peak_objects": int(row.counts["peak_objects"]),

@@ -34,7 +34,8 @@ PARTS_OF_EVENTS = 10  # Columns of the table of mapped pages over time.
 class Replayed:
     """The replayed entries. `isa` is the target that instructions were counted on.
 
-    `given` has the words of the other options of the replay, by the option's name.
+    `given` has the words of the other options of the replay, by the option's name; `refused` those
+    of the call that a system refused, by its event.
     """
 
     trace: str
@@ -45,6 +46,7 @@ class Replayed:
     entries: Sequence[Entry]
     given: Mapping[str, str] = field(default_factory=dict)
     planned: str = "budget"  # The system that the plan is for.
+    refused: Mapping[int, str] = field(default_factory=dict)
 
     def words(self, *without: str) -> str:
         """The options to give to the next command, without some."""
@@ -57,13 +59,13 @@ def show(replayed: Replayed) -> None:
     """Print tables, verdict and the next command."""
     entries = replayed.entries
     if software := on_pages(entries):
-        _show_pages(software)
+        _show_pages(software, replayed)
     if tiles := simulated(entries):
         for title, rows in _tile_tables(tiles):
             print(title)
             _show_table(rows, text_columns=2 if rows[0][1] == "operation" else 1)
             print()
-        _show_failures(tiles)
+        _show_failures(tiles, replayed)
         print(cycles_sentence(tiles))
     if plain := heaps(entries):
         _show_heaps(plain, replayed)
@@ -87,10 +89,12 @@ def _show_table(rows: Table, text_columns: int = 1) -> None:
             print(line)
 
 
-def _show_failures(entries: Sequence[Entry]) -> None:
+def _show_failures(entries: Sequence[Entry], replayed: Replayed) -> None:
     for entry in entries:
         if not entry.held:
-            print(f"{entry.name} {entry.cause}, at event {entry.failed_at_event:,}.")
+            call = replayed.refused.get(entry.failed_at_event or 0)
+            asked = f": {call}" if call else "."
+            print(f"{entry.name} {entry.cause}, at event {entry.failed_at_event:,}{asked}")
 
 
 def _show_heaps(entries: Sequence[Entry], replayed: Replayed) -> None:
@@ -100,7 +104,7 @@ def _show_heaps(entries: Sequence[Entry], replayed: Replayed) -> None:
         ratio = f"{entry.footprint_ratio:.3f}" if entry.footprint_ratio else ""
         rows.append((entry.name, f"{entry.footprint_bytes:,}", ratio if entry.held else ""))
     _show_table(rows)
-    _show_failures(entries)
+    _show_failures(entries, replayed)
     for entry in entries:
         if entry.held and entry.plan_holds is False:
             size = f"{entry.plan_heap_bytes:,} bytes"
@@ -146,7 +150,7 @@ def _number(value: int | None) -> str:
     return "none" if value is None else f"{value:,}"
 
 
-def _show_pages(entries: Sequence[Entry]) -> None:
+def _show_pages(entries: Sequence[Entry], replayed: Replayed) -> None:
     """Print the mapped pages of systems on pages, and the costs of their calls."""
     rows: Table = [("system", "peak pages", "mean", "faults", "table bytes")]
     for entry in entries:
@@ -158,7 +162,7 @@ def _show_pages(entries: Sequence[Entry]) -> None:
     _show_table(rows)
     if any(map(_has_large_tables, entries)):
         print("tables for a space of 2^20 pages; `tau plan` says what your program needs")
-    _show_failures(entries)
+    _show_failures(entries, replayed)
     print("\ninstructions and accesses per call on RV32IMC, -O2 (in parentheses with Zbb):")
     rows = [("system", "operation", "calls", "p99.9", "max", "bound", "accesses", "bound")]
     for entry in entries:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from tautochrone.console import output
@@ -14,6 +14,7 @@ from tautochrone.plan.contract import ranges
 from tautochrone.plan.file import MARGIN_MAX, Plan
 from tautochrone.heap.margin import DEFAULT
 from tautochrone.plan.remarks import other_program
+from tautochrone.who.places import Place, Places
 
 SITES_SHOWN_MAX = 5
 BANDS_SHOWN_MAX = 8
@@ -50,16 +51,14 @@ class Class(NamedTuple):
 
 
 class Site(NamedTuple):
-    """Where spilled objects came from."""
+    """Where spilled objects came from, and refused requests, the last of `refused_bytes`."""
 
     module: str
     offset: int
     objects: int
     size_bytes: int
-
-    def __str__(self) -> str:
-        """Return the place as `tau info` prints one."""
-        return f"{Path(self.module).name}+{self.offset:#x}" if self.module else f"{self.offset:#x}"
+    refusals: int
+    refused_bytes: int
 
 
 class Task(NamedTuple):
@@ -96,6 +95,13 @@ class Report:
     end: str = ""
     reason: str = ""
 
+    @cached_property
+    def places(self) -> dict[Site, Place]:
+        """The function and line of each site."""
+        places = Places({"recorder": "preload"})
+        found = places.named([(site.module, site.offset) for site in self.sites])
+        return dict(zip(self.sites, found, strict=True))
+
     def document(self) -> dict[str, Any]:
         """Return its part of the JSON."""
         return {
@@ -108,7 +114,7 @@ class Report:
             "spilled_bytes": self.spilled_bytes,
             "spill_peak": self.spill_peak,
             "refusals": self.refusals,
-            "sites": [site._asdict() for site in self.sites],
+            "sites": [site._asdict() | self.places[site].document() for site in self.sites],
         }
 
 
@@ -163,10 +169,10 @@ def _number(text: str, base: int = 10) -> int:
 
 
 def _site(text: str) -> Site:
-    offset, objects, size_bytes, module = text.split(" ", 3)
+    offset, *counts, module = text.split(" ", 5)
     module = _path(module)
     place = os.path.realpath(module) if module.startswith("/") else module
-    return Site(place, _number(offset, 16), _number(objects), _number(size_bytes))
+    return Site(place, _number(offset, 16), *map(_number, counts))
 
 
 def _path(text: str) -> str:
@@ -245,9 +251,9 @@ def say(
         f"{report.spill_peak:,} bytes at its peak",
         None if has_limits else _step_after_spills(plan, report),
     )
-    for site in report.sites[:SITES_SHOWN_MAX]:
+    for site in [site for site in report.sites if site.objects][:SITES_SHOWN_MAX]:
         objects = output.count(site.objects, "object")
-        output.warn(f"  {objects}, {site.size_bytes:,} bytes from {site}")
+        output.warn(f"  {objects}, {site.size_bytes:,} bytes from {report.places[site].told()}")
 
 
 def _step_after_spills(plan: Plan, report: Report) -> str:
@@ -349,6 +355,12 @@ def _say_rows(text: str, step: str, rows: list[str]) -> None:
 
 def _say_refusals(report: Report, name: str, step: str | None) -> None:
     output.warn(f"tau: {name}: {output.count(report.refusals, 'request')} refused", step)
+    refused = sorted(report.sites, key=lambda site: -site.refusals)
+    for site in [site for site in refused if site.refusals][:SITES_SHOWN_MAX]:
+        output.warn(
+            f"  {output.count(site.refusals, 'request')} from {report.places[site].told()},"
+            f" the last of {site.refused_bytes:,} bytes"
+        )
 
 
 def _say_tasks(report: Report, name: str, refused_step: str | None) -> None:

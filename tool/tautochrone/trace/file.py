@@ -173,7 +173,9 @@ class TraceReader:
             names.append(((module.value or b"").decode("utf-8", "surrogateescape"), offset.value))
         return names
 
-    def columns(self, wanted: tuple[str, ...] = Columns._fields) -> Iterator[Columns]:
+    def columns(
+        self, wanted: tuple[str, ...] = Columns._fields, first_block: int = 0
+    ) -> Iterator[Columns]:
         """Yield each block as columns. A column that is not requested is empty and costs nothing.
         """
         buffers = {
@@ -182,7 +184,7 @@ class TraceReader:
         }
         pointers = native.struct("tau_trace_columns")(**{name: buffers[name] for name in wanted})
         count = ctypes.c_size_t(0)
-        for index in range(self.totals.blocks):
+        for index in range(first_block, self.totals.blocks):
             status = native.library().tau_trace_reader_block(self._handle, index, pointers, count)
             if status:
                 first = self.first_event(index)

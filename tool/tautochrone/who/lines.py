@@ -135,7 +135,8 @@ def _lines_of(program: Any, wanted: Sequence[int]) -> dict[int, tuple[int, int]]
 def _functions_of(dwarf: Any, unit: Any, wanted: Sequence[int]) -> dict[int, Any]:
     """The entry of the function that has each address."""
     held = dwarf.debug_info_sec
-    best = _best(((_ranges_of(dwarf, die), die.offset) for die in _functions_in(unit, held)), wanted)
+    functions = _functions_in(unit, held)
+    best = _best(((_ranges_of(dwarf, die), die.offset) for die in functions), wanted)
     return {at: dwarf_entry.entry_at(unit, held, offset) for at, offset in best.items()}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from tautochrone.errors import TauError
-from tautochrone.files import elf_file
+from tautochrone.files import elf_file, input_file
 from tautochrone.files.elf_file import build_id_of
 from tautochrone.who.lines import Frame
 from tautochrone.who.symbols import STEP, demangled, told_of
@@ -54,6 +54,10 @@ class Place:
         module = PurePath(self.module).name
         return module if frame.function and module else f"{module}+{self.offset:#x}"
 
+    def document(self) -> dict[str, Any]:
+        """Return its part of a JSON document; null for what is not known."""
+        return {name: value or None for name, value in self.frame._asdict().items()}
+
     def told(self) -> str:
         """The place in one text."""
         function = self.frame.function
@@ -78,6 +82,7 @@ class Places:
     def __post_init__(self) -> None:
         """Raise TauError if ELF is not the recorded program, or not a sound ELF file."""
         if self.elf is not None:
+            input_file.check(self.elf, "program")
             self._compare(self.elf)
 
     def named(self, sites: Sequence[Site]) -> list[Place]:
@@ -108,11 +113,11 @@ class Places:
             )
             return {}
         try:
+            if not path.is_file():
+                raise TauError("missing")
             if path is not self.elf:
                 self._refuse_changed(path, is_own)
             told = told_of(path, offsets, self.header.get("recorder") in FROM_FIRST_PAGE)
-        except FileNotFoundError:
-            self.remarks[module] = "missing"
         except OSError as error:
             self.remarks[module] = f"cannot be read: {error.strerror}"
         except TauError as error:

@@ -189,7 +189,7 @@ def _print(result: dict[str, Any], totals: Struct, ending: Ending) -> None:
     objects = output.count(totals.peak_live_objects, "object")
     print(f"peak         {totals.peak_live_bytes:,} bytes; at most {objects} at once")
     objects = output.count(totals.end_live_objects, "object")
-    print(f"never freed  {totals.end_live_bytes:,} bytes, {objects}")
+    print(f"never freed  {totals.end_live_bytes:,} bytes, {objects}{_who(result)}")
     _print_sizes(result["sizes"], totals)
     for remark in ending.remarks:
         print(f"{'incomplete' if remark.kind == UNSEEN else 'ended':<12} {remark.cause}")
@@ -198,6 +198,12 @@ def _print(result: dict[str, Any], totals: Struct, ending: Ending) -> None:
         print(f"next: tau check {result['trace']}")
     else:
         print(f"next: tau plan {result['trace']} -o plan.toml")
+
+
+def _who(result: dict[str, Any]) -> str:
+    """Which command names who left objects, if there are any and call sites were recorded."""
+    is_told = result["end_live_objects"] and result["sites"]
+    return f": tau who --left {shlex.quote(result['trace'])}" if is_told else ""
 
 
 def _abi(header: dict[str, Any]) -> str:

@@ -1,0 +1,54 @@
+"""The calls that an allocator refused in a replay: what was asked for, and by whom."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from tautochrone.trace.file import OPS, TraceReader
+from tautochrone.who.places import Place, Places
+
+
+class Call(NamedTuple):
+    """An event of a recording; `place` is None if it has no call site."""
+
+    event: int
+    op: str
+    size_bytes: int
+    place: Place | None
+
+    def told(self) -> str:
+        """The call in words."""
+        where = f" from {self.place.told()}" if self.place is not None else ""
+        asked = "" if self.op == "free" else f" of {self.size_bytes:,} bytes"
+        return f"{self.op}{asked}{where}"
+
+    def document(self) -> dict[str, Any]:
+        """Return its JSON object."""
+        place = self.place or Place("", 0)
+        site = {"module": place.module, "offset": place.offset} if self.place is not None else {}
+        asked = {"event": self.event, "op": self.op, "size_bytes": self.size_bytes}
+        return {**asked, **{"module": None, "offset": None, **site}, **place.document()}
+
+
+def calls_at(reader: TraceReader, events: Iterable[int | None]) -> dict[int, Call]:
+    """The calls of these events by number."""
+    wanted = sorted({event for event in events if event is not None})
+    if not wanted:
+        return {}
+    starts = [reader.first_event(block) for block in range(reader.totals.blocks)]
+    rows = {}
+    for event in wanted:
+        block = bisect.bisect_right(starts, event) - 1
+        columns = next(reader.columns(("op", "size_bytes", "site"), block))
+        at = event - starts[block]
+        rows[event] = (int(columns.op[at]), int(columns.size_bytes[at]), int(columns.site[at]))
+    sites = reader.sites()
+    numbers = sorted({site for _, _, site in rows.values() if site})
+    found = Places(reader.header).named([sites[number - 1] for number in numbers])
+    places = dict(zip(numbers, found, strict=True))
+    return {
+        event: Call(event, OPS[op], size, places.get(site))
+        for event, (op, size, site) in rows.items()
+    }
