@@ -23,6 +23,7 @@ Site = tuple[str, int]  # Module and offset.
 FROM_FIRST_PAGE = ("preload", "csv")
 LIBRARY_FOLDERS = ("/usr/include/", "/usr/lib/")
 LIBRARY_PART = "/include/c++/"
+NAME_IT = "name the recorded program or firmware with --elf"
 HASH_DIGITS_MAX = 40  # of a build id in a recording
 
 
@@ -50,6 +51,8 @@ class Place:
         frame = self.frame
         if frame.file:
             file = PurePath(frame.file).name if _is_library(frame.file) else frame.file
+            while file.startswith("../"):
+                file = file[3:]
             return f"{file}:{frame.line}" if frame.line else file
         module = PurePath(self.module).name
         return module if frame.function and module else f"{module}+{self.offset:#x}"
@@ -107,23 +110,17 @@ class Places:
         """The frames of a module's sites; empty with a remark if its file tells nothing."""
         is_own = self._is_own(module)
         path = self.elf if is_own and self.elf is not None else Path(module)
-        if path is not self.elf and not module.startswith("/"):
-            self.remarks[module] = (
-                "not a file: name the program with --elf" if self.elf is None else "not a file"
-            )
-            return {}
+        step = f"; {NAME_IT}" if is_own and self.elf is None else ""
         try:
-            if not path.is_file():
-                raise TauError("missing")
             if path is not self.elf:
-                self._refuse_changed(path, is_own)
+                self._refuse_unusable(path, is_own)
             told = told_of(path, offsets, self.header.get("recorder") in FROM_FIRST_PAGE)
         except OSError as error:
-            self.remarks[module] = f"cannot be read: {error.strerror}"
+            self.remarks[module] = f"cannot be read: {error.strerror}{step}"
         except TauError as error:
             if path is self.elf:
                 raise
-            self.remarks[module] = error.message.removeprefix(f"{path} ")
+            self.remarks[module] = error.message.removeprefix(f"{path} ") + step
         else:
             if told.remark:
                 self.remarks[module] = told.remark
@@ -134,7 +131,8 @@ class Places:
         """Whether a module is the program, or a firmware that names none."""
         program = self.header.get("program")
         name = PurePath(module).name
-        return not module or module == program or (self.elf is not None and name == self.elf.name)
+        is_named = self.elf is not None and name == self.elf.name
+        return module in ("", program) or is_named
 
     def _compare(self, path: Path) -> None:
         """Compare --elf with the recording, and say so if that cannot be done."""
@@ -143,14 +141,14 @@ class Places:
         known = self._build_id
         if not known:
             self.remarks[str(path)] = (
-                "compared with nothing: the recording has no build id, so whether this is what was"
-                " recorded cannot be told"
+                "cannot be compared with the recording, which has no build id: if it is another"
+                " build, the lines are wrong"
             )
         elif known != build_id[:HASH_DIGITS_MAX]:
             raise TauError(
                 f"{path} is not the recorded program: it {_has(build_id)}, the recording names"
                 f" {known}",
-                "name the program that was recorded with --elf, or record this one",
+                f"{NAME_IT}, or record this one",
             )
 
     @property
@@ -158,15 +156,19 @@ class Places:
         known = self.header.get("build_id")
         return known.lower() if isinstance(known, str) else ""
 
-    def _refuse_changed(self, path: Path, is_own: bool) -> None:
-        """Raise TauError for a module that has changed since it was recorded."""
+    def _refuse_unusable(self, path: Path, is_own: bool) -> None:
+        """Raise TauError for a module that is not there, or has changed since it was recorded."""
+        if not path.is_absolute():
+            raise TauError("no file is known")
+        if not path.is_file():
+            raise TauError("missing")
         if is_own and self._build_id:
             with elf_file.opened(path, STEP) as elf:
                 build_id = build_id_of(elf)
             if build_id[:HASH_DIGITS_MAX] != self._build_id:
                 raise TauError(
                     f"has changed since: it {_has(build_id)}, the recording names"
-                    f" {self._build_id}; name the recorded one with --elf"
+                    f" {self._build_id}"
                 )
             return
         started_ns = self.header.get("started_unix_ns")

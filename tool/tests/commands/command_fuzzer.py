@@ -39,6 +39,10 @@ COMMANDS = {
     "trace": (
         f"info {FILE}",
         f"info {FILE} --json",
+        f"who {FILE}",
+        f"who {FILE} --left --json",
+        f"who {FILE} --lifetimes --elf host.elf",
+        f"who {FILE} --misuse",
         f"check {FILE}",
         f"check {FILE} --json",
         f"export {FILE}",
@@ -73,6 +77,7 @@ COMMANDS = {
     "program": (
         f"translate program.tau --from {FILE} --to target.elf -o out.tau --keep-others",
         f"translate program.tau --from host.elf --to {FILE} -o out.tau --json --trust-types",
+        f"who lines.tau --elf {FILE} --json",
     ),
     "kernel": (
         f"coldcode plan kernel.taucode --kernel {FILE} --map kernel.map {KERNEL_INPUTS}",
@@ -129,6 +134,7 @@ COMMANDS = {
     "firmware": (
         f"verify firmware.toml firmware.tau --target m4 --elf {FILE}",
         f"verify firmware.toml firmware.tau --elf {FILE} --json",
+        f"who lines.tau --elf {FILE}",
     ),
     "replay": (f"report program.tau --replay {FILE} -o out.html --force",),
     **{
@@ -318,6 +324,7 @@ def load_everything() -> None:
     from tautochrone.report import cost_figures, heap_figures, page  # noqa: F401
     from tautochrone.trace import checking  # noqa: F401
     from tautochrone.translate import making as translating  # noqa: F401
+    from tautochrone.who import holders, places  # noqa: F401
 
     context = click.Context(cli.verbs)
     for verb in cli.VERBS:

@@ -130,6 +130,16 @@ def write_trace(path: Path, header: str | bytes, events: int = 120) -> None:
         )
 
 
+def _write_lines(path: Path) -> None:
+    """Write a trace with addresses in the code of host.elf and of firmware.elf as call sites."""
+    with trace.TraceWriter(path, {"recorder": "target"}) as writer:
+        places = (*range(0x401000, 0x401020), *range(0x20, 0x800, 30))
+        sites = [writer.site("", place) for place in places]
+        size = np.full(len(sites), 8)
+        slot = np.arange(len(sites))
+        writer.append(op=0 * size, slot=slot, size_bytes=size, site=np.array(sites))
+
+
 def access_recording() -> bytes:
     """A recording of accesses of one small process."""
     rows = b"".join(
@@ -162,6 +172,7 @@ def target_stream(source: random.Random, blocks: int = 4) -> bytes:
 def samples(folder: Path) -> dict[str, bytes]:
     """Return a sound file of each kind, by kind; `folder` is for making them."""
     write_trace(folder / "program.tau", json.dumps(HEADER))
+    _write_lines(folder / "lines.tau")
     (folder / "limits.toml").write_text(LIMITS)
     guaranteed = ("--skip-misuse", "--guarantee", "--limits", "limits.toml")
     for words in (
