@@ -1,27 +1,28 @@
 """record_wrap.c records every call of the heap once, whatever the C library does inside of it.
 
 Method: a program calls each function with a size of its own; the recording has each of them with
-its size and caller, on newlib, newlib-nano and picolibc in QEMU, and in static programs of glibc
-and musl. Correct programs in C and C++ have no misuse. tests/test_freertos.py records FreeRTOS's
-heap.
+its size, caller and line, on newlib, newlib-nano and picolibc in QEMU, and in static programs of
+glibc and musl. Correct programs in C and C++ have no misuse. tests/test_freertos.py records
+FreeRTOS's heap.
 """
 
 import random
 from pathlib import Path
 
 import pytest
-from elftools.elf.elffile import ELFFile
 
 from tautochrone.convert.importing import Imported, import_file
 from tautochrone.trace.abi import of_header, of_host
 from tautochrone.trace.ending import ENDED_BY_FLUSH, ENDED_WITHOUT_MARK
 from tautochrone.trace.file import open_trace
+from tautochrone.who.lines import Frame
+from tautochrone.who.places import Places
 
 from testing import firmware
 from testing.firmware import CAPTURE, FIRMWARE, RECORDER, ROOT, STRICT, WRAPS, run
 from testing.recorded import events_of, operations_of
 
-RECORD = (f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', f"-I{ROOT}")
+RECORD = (f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', f"-I{ROOT}", "-g")
 EVERY = FIRMWARE / "every_function.c"
 # What every_function.c calls, in order. realloc(p, 0) and the library's own calls come as they do.
 EXPECTED = [
@@ -71,18 +72,13 @@ def misuse_of(imported: Imported) -> tuple[int, ...]:
     return (*misuse, imported.implied_frees)
 
 
-def callers_by_size(elf: Path, trace: Path) -> dict[int, str]:
-    """The function that contains the call site of the first object of each size."""
-    with elf.open("rb") as file:
-        symbols = list(ELFFile(file).get_section_by_name(".symtab").iter_symbols())
-    spans = [(each["st_value"] & ~1, each["st_size"], each.name) for each in symbols]
+def callers_by_size(elf: Path, trace: Path) -> dict[int, Frame]:
+    """The function and line of the call site of the first object of each size."""
     with open_trace(trace) as reader:
-        sites = [offset for _, offset in reader.sites()]
-    found: dict[int, str] = {}
+        places = Places(reader.header, elf).named(reader.sites())
+    found: dict[int, Frame] = {}
     for size, site in events_of(trace)[["size_bytes", "site"]].tolist():
-        place = sites[site - 1] - 2  # in the call, which the site is the end of
-        names = [name for start, length, name in spans if start <= place < start + length]
-        found.setdefault(size, names[0] if names else "")
+        found.setdefault(size, places[site - 1].frame)
     return found
 
 
@@ -111,8 +107,12 @@ def test_every_function_is_recorded_once(tmp_path: Path, library: str, abi: str)
     assert [line for line in told if line != "realloc 0"] == expected
     callers = callers_by_size(tmp_path / ("firmware.elf" if abi else "program"), trace)
     direct = numbers - {0, 1001, 1013}
-    assert {size: callers[size] for size in direct} == dict.fromkeys(direct, "main")
-    assert callers[1001] == "begin" and "strdup" in callers[1013]
+    assert {size: callers[size].function for size in direct} == dict.fromkeys(direct, "main")
+    assert callers[1001].function == "begin" and "strdup" in callers[1013].function
+    text = EVERY.read_text().split("\n")
+    for size, call in ((1001, "malloc(1001)"), (1003, "realloc(before_main, 1003)")):
+        (line,) = (number for number, each in enumerate(text, 1) if call in each)
+        assert (Path(callers[size].file).name, callers[size].line) == (EVERY.name, line)
     size_of_live: dict[int, int] = {}
     for op, size, slot in events:
         if op == "free":

@@ -17,6 +17,8 @@ from testing.runtime import MakePlan, Run, RunProgram, settings_variables
 SIZE, LIMIT = 40_000, 20
 OTHERS = (20_000, 200)
 PROGRAM = "runtime_limited"
+SOURCE = Path(__file__).parent / "programs" / f"{PROGRAM}.c"
+CALL = 1 + SOURCE.read_text().split("\n").index("            objects[index] = malloc(size);")
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def limited(build: Build, run: RunProgram, bands: MakePlan) -> RunProgram:
     """Run so many objects of SIZE per thread on a limit of LIMIT; options go before the program."""
 
     def start(count: int, *more: int, options: tuple[object, ...] = ()) -> Run:
-        program = build(PROGRAM, "-pthread")
+        program = build(PROGRAM, "-g")
         planned = ("--plan", bands(OTHERS, (SIZE, LIMIT)), *options)
         return run(program, count, SIZE, *more, options=planned)
 
@@ -70,6 +72,8 @@ def test_what_exceeds_a_limit_is_served_counted_and_named(
     assert (found["spilled_objects"], found["spilled_bytes"]) == (beyond, beyond * SIZE)
     (site,) = found["sites"]
     assert (site["objects"], Path(site["module"]).name) == (beyond, PROGRAM)
+    assert (site["function"], site["line"], site["refusals"]) == ("work", CALL, 0)
+    assert re.search(rf"bytes from work \(.*{SOURCE.name}:{CALL}\)\n", done.stderr), done.stderr
     assert f"{beyond} requests of 20,001 … 40,000 bytes beyond the limit of 20" in done.stderr
     assert "the plan promises nothing for this run\n  next: plan from a recording" in done.stderr
 
@@ -81,11 +85,15 @@ def test_strict_refuses_what_exceeds_a_limit(limited: RunProgram) -> None:
     assert (done.document["refusals"], done.document["spilled_objects"]) == (5, 0)
     assert band_of(done)["exceeded"] == 5
     assert "5 requests refused" in done.stderr
+    (site,) = done.document["sites"]
+    assert (site["objects"], site["refusals"], site["refused_bytes"]) == (0, 5, SIZE)
+    told = rf"  5 requests from work \(.*{SOURCE.name}:{CALL}\), the last of 40,000 bytes\n"
+    assert re.search(told, done.stderr), done.stderr
 
 
 def test_sizes_that_no_band_holds(build: Build, run: RunProgram, bands: MakePlan) -> None:
     """They are served and counted apart."""
-    program = build(PROGRAM, "-pthread")
+    program = build(PROGRAM, "-g")
     done = run(program, 3, SIZE + 1, options=("--plan", bands(OTHERS, (SIZE, LIMIT))))
     found = done.document["guarantee"]
     assert (done.stdout, found["above_bands"], found["exceeded"]) == ("0\n", 3, 0)
@@ -120,7 +128,7 @@ def test_recorded_planned_run_and_checked(
     """The same program holds its plan; with more objects `tau check` and the run agree on which
     limits it exceeds, and by how much.
     """
-    program = build(PROGRAM, "-pthread")
+    program = build(PROGRAM, "-g")
     words = ("plan", "few.tau", "--guarantee", "--layout", "host", "-o", "few.toml")
     assert tau("record", "-o", "few.tau", "--", program, 20, SIZE, 2, 5).returncode == 0
     assert tau(*words).returncode == 0
@@ -172,7 +180,7 @@ def refused(done: subprocess.CompletedProcess[str], cause: str) -> None:
 
 def test_a_machine_without_so_much_memory(build: Build, bands: MakePlan) -> None:
     """The program did not run: its limit of address space is below the plan's heap."""
-    program = build(PROGRAM, "-pthread")
+    program = build(PROGRAM, "-g")
     words = f"tautochrone run --plan {bands(OTHERS, (1 << 30, 1))} -- {program} 1 1"
     words = f"ulimit -v 900000; exec {sys.executable} -m {words}"
     done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False)
@@ -216,6 +224,6 @@ def test_a_program_that_writes_its_own_counts(run: RunProgram, bands: MakePlan) 
 def test_a_full_disk(build: Build, tau: Tau, bands: MakePlan) -> None:
     """The counts are on stderr, and the command does not succeed."""
     words = ("--json", "/dev/full", "--plan", bands(OTHERS, (SIZE, LIMIT)))
-    done = tau("run", *words, "--", build(PROGRAM, "-pthread"), 25, SIZE)
+    done = tau("run", *words, "--", build(PROGRAM, "-g"), 25, SIZE)
     assert (done.returncode, done.stdout) == (125, "0\n")
     assert "No space left" in done.stderr and "5 requests of 20,001 … 40,000" in done.stderr

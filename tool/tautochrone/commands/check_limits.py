@@ -62,7 +62,8 @@ def check(plan_path: Path, traces: tuple[Path, ...], as_json: bool) -> int:
             {
                 "trace": str(trace),
                 "exceeded": [
-                    each._asdict() | places[trace][each.first_event].document() for each in rows
+                    each._asdict() | places[trace][each.first_event].where.document()
+                    for each in rows
                 ],
                 "ending": opened[trace].ending.document(),
             }

@@ -299,10 +299,8 @@ def _where(row: _Row) -> tuple[str, str]:
 
 def _duration_of(reader: TraceReader) -> Callable[[float], str]:
     """How lifetimes of this recording are written."""
-    unit = {
-        trace_format.CLOCK_EVENTS: "events",
-        trace_format.CLOCK_ACCESSES: "accesses",
-    }.get(reader.header.get("clock"))  # type: ignore[arg-type]
+    units = {trace_format.CLOCK_EVENTS: "events", trace_format.CLOCK_ACCESSES: "accesses"}
+    unit = units.get(str(reader.header.get("clock")))
     if unit is None:
         return lambda value: output.duration(int(value))
     return lambda value: f"{value:,.0f} {unit}"

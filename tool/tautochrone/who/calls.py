@@ -24,9 +24,14 @@ class Call(NamedTuple):
         asked = "" if self.op == "free" else f" of {self.size_bytes:,} bytes"
         return f"{self.op}{asked}{where}"
 
+    @property
+    def where(self) -> Place:
+        """The place; one that is not known without a call site."""
+        return self.place or Place("", 0)
+
     def document(self) -> dict[str, Any]:
         """Return its JSON object."""
-        place = self.place or Place("", 0)
+        place = self.where
         site = {"module": place.module, "offset": place.offset} if self.place is not None else {}
         asked = {"event": self.event, "op": self.op, "size_bytes": self.size_bytes}
         return {**asked, **{"module": None, "offset": None, **site}, **place.document()}

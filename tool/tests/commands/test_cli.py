@@ -25,7 +25,7 @@ from testing.command import tau
 TAU = [sys.executable, "-m", "tautochrone"]
 TLB_FILES = Path(tlb.__file__).parent.glob("*.py")
 VERBS = (
-    "record import translate info plan verify replay report "
+    "record import translate info who plan verify replay report "
     "run export check compose tlb coldcode doctor"
 ).split()
 VERBS_OF = {

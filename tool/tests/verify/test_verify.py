@@ -74,12 +74,14 @@ def test_a_smaller_heap_is_refused_and_gets_no_certificate(tmp_path: Path, recor
     smaller = heap - heap // 4 // 8 * 8
     plan.write_text(re.sub(rf"\b{heap}\b", str(smaller), whole))
     said = tau("verify", plan, recording, expect=3)
-    assert "REFUSED, the first at event" in said.stdout
+    assert re.search(r"REFUSED, the first at event [\d,]+: \w+ of [\d,]+ bytes", said.stdout)
     assert f"next: tau plan {recording} --planner" in said.stdout
     assert f"--pools never -o {plan} --force" in said.stdout
     assert "[verified]" not in plan.read_text()
     document = json.loads(tau("verify", plan, recording, "--json", expect=3).stdout)
     first = document["runs"][0]["first_refusal"]
+    refused = document["runs"][0]["refused"]
+    assert refused["event"] == first and refused["size_bytes"] > 0
     native = ReplayedRecording(recording, "32").completed((), smaller)
     assert first == native, "the emulated heap refuses what the native one refuses"
     assert document["runs"][0]["refusals"] > 1, "replay goes on behind the first"

@@ -184,6 +184,20 @@ def test_tables(program: Path) -> None:
     assert "--left and --misuse exclude each other: one table at a time" in done.stderr
 
 
+def test_who_asked_for_what_does_not_fit(program: Path) -> None:
+    """In a replay, in text and JSON; and `tau info` says who tells what was never freed."""
+    trace = program.with_suffix(".tau")
+    words = ("replay", trace, "--on", "tlsf", "--skip-misuse", "--layout", "host", "--heap", 8192)
+    done = command.tau(*words, expect=3)
+    at = f"src/main.c:{line_of(MAIN, 4036) - 1}"
+    assert f"at event 4: calloc of 4,036 bytes from main ({at})\n" in done.stdout
+    (refused,) = json.loads(command.tau(*words, "--json", expect=3).stdout)["refused"]
+    assert (refused["event"], refused["op"], refused["size_bytes"]) == (4, "calloc", 4036)
+    assert (refused["function"], refused["file"]) == ("main", "src/main.c")
+    said = command.tau("info", trace, expect=0).stdout
+    assert f"never freed  5,008 bytes, 2 objects: tau who --left {trace}\n" in said
+
+
 def remarks(program: Path, *options: object) -> dict[str, str]:
     said = who(program.with_suffix(".tau"), *options)["remarks"]
     return {Path(module).name: remark for module, remark in said.items()}
