@@ -24,7 +24,9 @@ from tautochrone.who.places import Place
 
 
 # Of a firmware, whose recording names no module.
-ADDRESSES = "+0xADDRESS is a return address: `tau who TRACE --elf FIRMWARE.elf` names lines"
+ADDRESSES = (
+    "+0xADDRESS is a return address: `tau who TRACE --elf FIRMWARE.elf --json` has its line"
+)
 
 
 def heap_problem(plan_path: Path) -> str:
