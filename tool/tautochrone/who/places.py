@@ -123,7 +123,8 @@ class Places:
             self.remarks[module] = error.message.removeprefix(f"{path} ") + step
         else:
             if told.remark:
-                self.remarks[module] = told.remark
+                copy = ", or name an unstripped copy with --elf" if step else ""
+                self.remarks[module] = told.remark + (f"; {STEP}{copy}" if is_own else "")
             return told.frames
         return {}
 
@@ -131,8 +132,9 @@ class Places:
         """Whether a module is the program, or a firmware that names none."""
         program = self.header.get("program")
         name = PurePath(module).name
+        is_firmware = not module and self.header.get("recorder") != "preload"
         is_named = self.elf is not None and name == self.elf.name
-        return module in ("", program) or is_named
+        return is_firmware or module == program != "" or is_named
 
     def _compare(self, path: Path) -> None:
         """Compare --elf with the recording, and say so if that cannot be done."""

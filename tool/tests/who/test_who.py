@@ -207,9 +207,26 @@ def test_a_stripped_program_has_modules_and_offsets(moved: Path) -> None:
     compiled(moved.parent, "strip", "libpart.so")
     os.utime(moved.parent / "libpart.so", (0, 0))
     assert remarks(moved) == {"libpart.so": "is stripped and has no debugging information"}
+    whole = moved.with_name("whole")
+    shutil.copy(moved, whole)
     text = command.tau("who", moved.with_suffix(".tau"), expect=0).stdout
     assert re.search(r"3,005 .* libpart.so +of_library\n", text), "a dynamic symbol has a name"
     assert "70.1 % of these bytes have a line" in text
+    compiled(moved.parent, "strip", "program")
+    assert remarks(moved)["program"] == (
+        "is stripped and has no debugging information; build it again with -g, or name an"
+        " unstripped copy with --elf"
+    )
+    assert by_size(who(moved.with_suffix(".tau"), "--elf", whole))[4036][0] == "main"
+
+
+def test_units_are_found_without_the_compilers_index(moved: Path) -> None:
+    """clang writes none."""
+    before = by_size(who(moved.with_suffix(".tau")))
+    for name in ("program", "libpart.so"):
+        compiled(moved.parent, "objcopy", "--remove-section=.debug_aranges", name)
+    os.utime(moved.parent / "libpart.so", (0, 0))
+    assert by_size(who(moved.with_suffix(".tau"))) == before and before[3005][2]
 
 
 def test_a_debug_file_gives_the_lines_of_a_stripped_program(moved: Path) -> None:
