@@ -83,7 +83,7 @@ class Places:
     remarks: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raise TauError if ELF is not the recorded program, or not a sound ELF file."""
+        """Raise TauError if ELF is not the recorded program, or not a valid ELF file."""
         if self.elf is not None:
             input_file.check(self.elf, "program")
             self._compare(self.elf)

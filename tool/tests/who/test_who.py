@@ -15,6 +15,11 @@ from typing import Any
 
 import pytest
 
+from tautochrone.files import elf_file
+from tautochrone.files.elf_file import build_id_of
+from tautochrone.who import symbols
+from tautochrone.who.lines import Frame
+from tautochrone.who.places import Place
 from testing import command
 
 MAIN = """#include <stdlib.h>
@@ -243,6 +248,35 @@ def test_a_debug_file_gives_the_lines_of_a_stripped_program(moved: Path) -> None
     assert "libpart.so" in remarks(moved), "the debug file of another build"
 
 
+def test_a_debug_file_is_found_by_build_id(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in Debian's packages of debugging information."""
+    stripped = tmp_path / "stripped"
+    compiled(tmp_path, "strip", str(program), "-o", str(stripped))
+    with elf_file.opened(program, "") as elf:
+        build_id = build_id_of(elf)
+        (main,) = elf.get_section_by_name(".symtab").get_symbol_by_name("main")
+    offset = main["st_value"] + 1
+    assert symbols.told_of(stripped, [offset], False).frames == {}
+    monkeypatch.setattr(symbols, "DEBUG_ROOT", tmp_path)
+    found = tmp_path / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
+    found.parent.mkdir(parents=True)
+    compiled(tmp_path, "objcopy", "--only-keep-debug", str(program), str(found))
+    told = symbols.told_of(stripped, [offset], False)
+    line = MAIN.split("\n").index("int main(void) {") + 1
+    assert told.frames == {offset: (Frame("main", "src/main.c", line),)} and told.remark == ""
+
+
+def test_paths_are_short_where_the_name_tells_enough() -> None:
+    def at(*files: str) -> str:
+        return Place("m", 1, tuple(Frame("f", file, 3) for file in files)).at
+
+    assert at("../../lib/a.c") == "lib/a.c:3"
+    assert at("/opt/arm/include/c++/12/bits/a.h", "/usr/include/b.h") == "a.h:3"
+    assert at("/usr/include/b.h", "/home/me/b.cpp", "/home/me/c.cpp") == "/home/me/b.cpp:3"
+
+
 def test_a_program_that_changed_gives_no_lines(moved: Path) -> None:
     """By its build id; a library by its time. What was recorded is named with --elf."""
     kept = moved.with_name("kept")
@@ -279,6 +313,6 @@ def test_a_recording_without_files(tmp_path: Path) -> None:
     broken = tmp_path / "broken.elf"
     broken.write_bytes(b"\x7fELF\1\1\1")
     done = command.tau("who", trace, "--elf", broken, expect=1)
-    assert "broken.elf is not a sound ELF file" in done.stderr
+    assert "broken.elf is not a valid ELF file" in done.stderr
     done = command.tau("who", trace, "--elf", tmp_path / "none.elf", expect=1)
     assert "none.elf: no such file" in done.stderr
