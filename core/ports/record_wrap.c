@@ -27,6 +27,9 @@
 // pvPortCalloc and vPortFree are recorded and nothing else is, with the requested size, the call
 // site and the task. The scheduler is suspended for each call. traceMALLOC is not used: it passes
 // the size of the block, not the size that was requested. docs/ports/freertos.md leads to a plan.
+//
+// C++ with core/ports/cpp/tautochrone.hpp: with -DTAU_RECORD_CPP, the calls of that header are
+// recorded and nothing else is. Link without the flags.
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,10 +42,12 @@
 #ifdef TAU_RECORD_FREERTOS
 #include <FreeRTOS.h>
 #include <task.h>
-#elif defined(__NEWLIB__) && !defined(__PICOLIBC__)
-#define RECORD_HAS_REENTRANT_FORMS
+#else
 #include <malloc.h>
+#if defined(__NEWLIB__) && !defined(__PICOLIBC__)
+#define RECORD_HAS_REENTRANT_FORMS
 #include <reent.h>
+#endif
 #endif
 #ifndef TAU_RECORD_LOCK
 #ifdef TAU_RECORD_FREERTOS
@@ -253,6 +258,29 @@ void *__wrap_pvPortCalloc(size_t count, size_t size) {
 void __wrap_vPortFree(void *object) {
     record_note_free(record_enter(), object, RECORD_CALLER);
     __real_vPortFree(object);
+    record_leave();
+}
+
+#elif defined(TAU_RECORD_CPP)
+
+void *tau_record_wrap_malloc(size_t size);
+void *tau_record_wrap_aligned_alloc(size_t alignment, size_t size);
+void tau_record_wrap_free(void *object);
+
+void *tau_record_wrap_malloc(size_t size) {
+    const bool is_outer = record_enter();
+    return record_made(is_outer, RECORD_PLAIN, malloc(size), size, 0, RECORD_CALLER);
+}
+
+void *tau_record_wrap_aligned_alloc(size_t alignment, size_t size) {
+    const bool is_outer = record_enter();
+    void *object = memalign(alignment, size);
+    return record_made(is_outer, RECORD_ALIGNED, object, size, alignment, RECORD_CALLER);
+}
+
+void tau_record_wrap_free(void *object) {
+    record_note_free(record_enter(), object, RECORD_CALLER);
+    free(object);
     record_leave();
 }
 
