@@ -10,6 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.machine.core_build import Build
+from tautochrone.plan import build
+from tautochrone.plan.file import Plan, PlanTrace
+from tautochrone.plan.header import save_header
+
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = """#include <stdalign.h>
 #include "core/budget.h"
@@ -44,6 +49,20 @@ find_package(tautochrone {version} REQUIRED)
 add_executable(program program.{ending})
 target_compile_definitions(program PRIVATE TAU_RECORD_BUFFER_BYTES=256u)
 target_link_libraries(program tautochrone::core tautochrone::record tautochrone::sv39)
+"""
+CPP_PROGRAM = """#include <vector>
+#include "core/ports/cpp/tautochrone.hpp"
+int main() {
+    std::vector<int, tautochrone::allocator<int>> numbers(100, 1);
+    return tautochrone::plan::misuse_count() != 0 || numbers[99] != 1;
+}
+"""
+CPP_CMAKE = """cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES CXX)
+find_package(tautochrone 0.1 REQUIRED)
+add_executable(program program.cpp)
+target_include_directories(program PRIVATE .)
+target_link_libraries(program tautochrone::cpp)
 """
 COMPILERS = {"c": ["gcc", "-std=c17"], "cpp": ["g++", "-std=c++17"]}
 PUBLIC = ("core", "core/ports", "core/ports/freertos")
@@ -101,6 +120,26 @@ def test_find_package(prefix: Path, tmp_path: Path, ending: str) -> None:
     run(tmp_path / "program")
 
 
+def test_the_port_to_cpp_is_a_target(prefix: Path, tmp_path: Path) -> None:
+    """A program in C++ alone, on a plan for the core as it is installed."""
+    plan = Plan(
+        classes=(),
+        heap_bytes=16_384,
+        planner="replayed",
+        optimal_within=0.0,
+        margin=0.0,
+        layout="host",
+        traces=(PlanTrace("program.tau", "ab" * 32, 1000, 8000),),
+        sections={build.NAME: build.of(Build(1, "-O3"), "host")},
+    )
+    save_header(plan, tmp_path / "heap_plan.h", "tau plan")
+    (tmp_path / "program.cpp").write_text(CPP_PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text(CPP_CMAKE)
+    run("cmake", "-S", tmp_path, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path)
+    run(tmp_path / "program")
+
+
 @pytest.mark.parametrize("version", ["0.0.1", "0.2", "1.0"])
 def test_another_version_is_not_taken(prefix: Path, tmp_path: Path, version: str) -> None:
     (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(version=version, ending="c"))
@@ -134,8 +173,9 @@ def test_headers_and_ports_are_installed_and_no_tests(prefix: Path) -> None:
     """The ports' sources are compiled there, so their inline functions are there too. Programs
     under `tau run --colors` need tau_task.h."""
     include = prefix / "include" / "tautochrone"
-    installed = {str(path.relative_to(include)) for path in include.rglob("*.h")}
+    installed = {str(path.relative_to(include)) for path in include.rglob("*.h*")}
     paths = {*(ROOT / "core/private").rglob("*.h"), *(ROOT / "core").rglob("*_inline.h")}
+    paths |= {*(ROOT / "core/ports").rglob("*.hpp")}
     inlined = {str(path.relative_to(ROOT)) for path in paths}
     assert installed == {*public_headers(), *inlined, "tau_task.h", "facts/gen/tau_abi_format.h"}
     (installed_ports,) = prefix.rglob("ports/record.c")
