@@ -24,7 +24,7 @@ from sources import is_test
 
 FOLDERS_TABLE = ("folder", "what it is", "may use")
 MECHANISMS_TABLE = ("mechanism", "what it is", "may include")
-C_SUFFIXES = {".c", ".h", ".cpp", ".S", ".sv", ".svh"}
+C_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".S", ".sv", ".svh"}
 INCLUDE = re.compile(r'^\s*[#`]\s*include\s*(["<])([^">]+)[">]', re.M)
 # A link of a document, without the place in the page; and fenced text, which has no links.
 LINK = re.compile(r"\]\(([^)#\s]+)")

@@ -8,11 +8,13 @@ model's. Wrong programs do not compile, or do not link, and the message says why
 
 import random
 import re
+import shlex
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.pages import Page, read
 from tests.test_newlib import used_in_main
 from tests.test_record_wrap import misuse_of
 
@@ -57,7 +59,8 @@ def built(compilers: tuple[str, str], c: list[Path], folder: Path, *flags: str |
     capture = (f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', RECORDED)
     run(cc, *C, *target, *include, *(capture if RECORDED in flags else ()), "-c", *c, cwd=folder)
     objects = [f"{source.stem}.o" for source in c]
-    run(cxx, *CPP, *target, *include, *flags, *SOURCES, *objects, *link, "-o", "program", cwd=folder)
+    inputs = (*SOURCES, *objects, *link)
+    run(cxx, *CPP, *target, *include, *flags, *inputs, "-o", "program", cwd=folder)
     return folder / "program"
 
 
@@ -97,6 +100,15 @@ def test_a_firmware_runs_on_its_plan(tmp_path: Path, seed: int) -> None:
     on_plan, used = result_of(firmware.emulate(built(compilers, CORE, tmp_path, *BARE), seed))
     assert on_plan == recorded
     assert used == used_in_main(load_plan(tmp_path / "plan.toml"), trace)
+
+
+def test_the_page_leads_to_a_firmware_that_runs(tmp_path: Path) -> None:
+    board = tmp_path / "board.o"
+    run("arm-none-eabi-gcc", *C, *CORTEX_M4, "-c", FIRMWARE / "board.c", cwd=tmp_path)
+    target = shlex.join(map(str, ("-Os", *LIBRARIES["nano"], board, *M4_LINK)))
+    read(Page("docs/ports/cpp.md", instead={"-Os …": target}), tmp_path)
+    said = {firmware.emulate(tmp_path / name) for name in ("recording.elf", "planned.elf")}
+    assert said == {"7: a name that is too long for the string's own memory\n"}
 
 
 def refusal_of(folder: Path, text: str, *flags: str | Path) -> str:
