@@ -16,7 +16,7 @@
 // - All files of a program are compiled alike: with exceptions or without, recorded or not.
 // - The heap is made at the first use, at the latest when the constructors of the first file that
 //   includes this one run. It is never destroyed.
-// - With threads or interrupts, define the two lock hooks of core/port.h.
+// - With threads or interrupts, define the two lock hooks of core/port.h, for C and C++ files.
 #ifndef TAU_CORE_PORTS_CPP_TAUTOCHRONE_HPP
 #define TAU_CORE_PORTS_CPP_TAUTOCHRONE_HPP
 
@@ -223,7 +223,8 @@ class plan_resource final : public std::pmr::memory_resource {
     }
 };
 
-// Neither constructed nor destroyed at run time, so containers before and after main can use it.
+// Initialized by a constant, and its destructor does nothing: it also serves containers that are
+// made before main or destroyed after it.
 inline union plan_resource_place {
     constexpr plan_resource_place() noexcept : resource() {
     }
