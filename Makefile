@@ -54,15 +54,15 @@ native: ## for developers: the native libraries into the source tree, for PYTHON
 clean: ## remove what was built and measured; .venv stays
 	rm -rf build out tool/tautochrone/_native tool/tautochrone/targets .venv/stamp-*
 
-.venv/stamp-demo: pyproject.toml scripts/setup.sh
+.venv/stamp-demo: pyproject.toml scripts/pins.txt scripts/setup.sh
 	scripts/setup.sh demo
 	touch $@
 
-.venv/stamp-check: pyproject.toml scripts/setup.sh
+.venv/stamp-check: pyproject.toml scripts/pins.txt scripts/setup.sh
 	scripts/setup.sh check
 	touch $@
 
-.venv/stamp-bench: pyproject.toml scripts/setup.sh
+.venv/stamp-bench: pyproject.toml scripts/pins.txt scripts/setup.sh
 	scripts/setup.sh bench
 	touch $@
 

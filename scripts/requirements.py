@@ -1,4 +1,4 @@
-"""Print what pyproject.toml pins, one requirement a line: to build, to run, and the named extras.
+"""Print what pyproject.toml requires, one requirement a line: to build, to run, and named extras.
 
 Usage: requirements.py [EXTRA…]
 """
@@ -11,10 +11,10 @@ from pathlib import Path
 def requirements(extras: list[str]) -> list[str]:
     """Return the requirements of the build, the package and `extras` (else KeyError)."""
     document = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
-    pinned = [*document["build-system"]["requires"], *document["project"]["dependencies"]]
+    required = [*document["build-system"]["requires"], *document["project"]["dependencies"]]
     for extra in extras:
-        pinned += document["project"]["optional-dependencies"][extra]
-    return pinned
+        required += document["project"]["optional-dependencies"][extra]
+    return required
 
 
 if __name__ == "__main__":

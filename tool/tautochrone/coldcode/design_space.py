@@ -19,7 +19,7 @@ from tautochrone.coldcode.placement import in_link_order, without_repeats
 from tautochrone.coldcode.planning import Planned, cold_of, planned, with_pages
 from tautochrone.coldcode.replay import POLICIES, Cache, PageTouches, replay
 from tautochrone.coldcode.touch_sequence import TouchSequence
-from tautochrone.console import output
+from tautochrone.console import bars
 
 REPLAYED, LINK_ORDER = PLANNERS = "replayed", "link-order"
 PARTS = (1.0, 0.9999, 0.9995, 0.999, 0.995, 0.99, 0.98)
@@ -92,7 +92,7 @@ def explore(code: Code, wanted: Wanted) -> Space:
     policies: list[Point] = []
     known: dict[tuple[int, str, int], Planned] = {}
     tasks = [(part, planner) for part in wanted.all_parts for planner in PLANNERS]
-    for part, planner in output.progress(tasks, "planning", len(tasks)):
+    for part, planner in bars.progress(tasks, "planning", len(tasks)):
         threshold = threshold_of(code, part)
         is_cold = code.cold_at(threshold.hot_count)
         is_used = bool(is_cold[touched].any())

@@ -14,7 +14,7 @@ import click
 
 from tautochrone import native
 from tautochrone.commands.options import JSON
-from tautochrone.console import output
+from tautochrone.console import bars, output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 from tautochrone.installation import pip_install
 from tautochrone.targets import limited
@@ -101,11 +101,11 @@ def compilers() -> list[Finding]:
     return [program((name,), use, package) for name, package in COMPILERS.items()]
 
 
-def module(name: str, needed_for: str, next_step: str) -> Finding:
+def module(name: str, needed_for: str) -> Finding:
     """Check whether a Python package is installed, without loading it."""
     found = importlib.util.find_spec(name) is not None
     detail = "installed" if found else "not installed"
-    return Finding(name, found, detail, needed_for, next_step=None if found else next_step)
+    return Finding(name, found, detail, needed_for, next_step=None if found else pip_install(name))
 
 
 def program(names: tuple[str, ...], needed_for: str, package: str) -> Finding:
@@ -211,7 +211,9 @@ def examine(build: bool = False) -> list[Finding]:
         libraries,
         main_job,
         compilers,
-        lambda: module("unicorn", "instruction counts", pip_install("unicorn")),
+        lambda: module("bokeh", "report"),
+        lambda: module("capstone", "bounds of calls"),
+        lambda: module("unicorn", "instruction counts"),
         access_recorder,
         emulations,
         lambda: systems(build),
@@ -222,11 +224,11 @@ def examine(build: bool = False) -> list[Finding]:
             ("chromium", "chromium-browser", "google-chrome"), "report --picture", "chromium"
         ),
         lambda: program(("heaptrack",), "recordings to import", "heaptrack"),
-        lambda: module("pyarrow", "export to Parquet", pip_install("pyarrow")),
+        lambda: module("pyarrow", "export to Parquet"),
         disk,
     ]
     findings: list[Finding] = []
-    for look in output.progress(looks, "looking", len(looks)):
+    for look in bars.progress(looks, "looking", len(looks)):
         found = look()
         findings += found if isinstance(found, list) else [found]
     return findings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tautochrone.commands.options import FORCE, JSON, PATH
-from tautochrone.console import output
+from tautochrone.console import bars, output
 from tautochrone.files import output_file, paths
 from tautochrone.trace.abi import NAMES
 
@@ -59,7 +59,7 @@ def command(file: Path, out: Path | None, abi: str | None, force: bool, as_json:
 
     out = out or Path(file.name.split(".")[0] + ".tau")
     output_file.check(out, force, [file], as_json)
-    with output.ByteBar(f"reading {file.name}") as bar:
+    with bars.Bar(f"reading {file.name}") as bar:
         imported = import_file(file, out, bar.told, force, abi or "")
     result = {"trace": str(out), **asdict(imported), "ending": imported.ending.document()}
 

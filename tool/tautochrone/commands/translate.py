@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tautochrone.commands.options import FORCE, JSON, PATH
-from tautochrone.console import output
+from tautochrone.console import bars, output
 from tautochrone.errors import EXIT_FAILED, EXIT_USAGE, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
@@ -106,7 +106,7 @@ def command(
 
     stated = Stated(_pairs_of(sizes), frozenset(_numbers_of(kept)), keep_others, trust_types)
     output_file.check(out, force, [recording, host, target], as_json)
-    with output.ByteBar("reading types") as bar:
+    with bars.Bar("reading types") as bar:
         told = translate(recording, host, target, out, stated, force, bar.told)
     result = _document(recording, out, told)
     for note in told.notes:

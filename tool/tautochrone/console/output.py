@@ -6,17 +6,14 @@ import json
 import os
 import shutil
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from tautochrone.console import terminal
 
 JSON_VERSION = 1
-BAR_AFTER_SECONDS = 1.0
 COLOR_CHOICES = ("auto", "always", "never")
-Item = TypeVar("Item")
 
 # The values of --color and -q for this run.
 _settings = {"color": "auto", "quiet": False}
@@ -89,66 +86,6 @@ def warn(text: str, next_step: str | None = None) -> None:
     print(terminal.in_one_line(text), file=sys.stderr, flush=True)
     if next_step:
         print(f"  next: {terminal.in_one_line(next_step)}", file=sys.stderr, flush=True)
-
-
-def shows_bar(started: float) -> bool:
-    """Whether work that began then (time.monotonic) gets a bar: it is long, on a terminal."""
-    is_wanted = not _settings["quiet"] and sys.stderr.isatty()
-    return is_wanted and time.monotonic() - started > BAR_AFTER_SECONDS
-
-
-def progress(items: Iterable[Item], label: str, total: int | None = None) -> Iterator[Item]:
-    """Yield `items` under a progress bar on stderr.
-
-    The bar appears after a second, and only on a terminal. `total` is the number of items, None if
-    it is not known.
-    """
-    started = time.monotonic()
-    bar: Any = None
-    task = None
-    try:
-        for done, item in enumerate(items, 1):
-            yield item
-            if bar is not None and task is not None:
-                bar.update(task, completed=done)
-            elif shows_bar(started):
-                bar = terminal.bars()
-                bar.start()
-                task = bar.add_task(terminal.label(label), total=total, completed=done)
-    finally:
-        if bar is not None:
-            bar.stop()
-
-
-class ByteBar:
-    """A progress bar on stderr for bytes that are read: after a second, on a terminal.
-
-    with ByteBar("reading a.csv") as bar:
-        bar.told(done_bytes, total_bytes)
-    """
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-        self.started = time.monotonic()
-        self.shown: Any = None
-
-    def __enter__(self) -> ByteBar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.shown is not None:
-            self.shown.stop()
-
-    def told(self, done_bytes: int, total_bytes: int) -> None:
-        """Move the bar to `done_bytes` of `total_bytes`."""
-        if self.shown is None:
-            if not shows_bar(self.started):
-                return
-            self.shown = terminal.bars()
-            self.shown.start()
-            self.shown.add_task(terminal.label(self.label), total=float(total_bytes))
-        first = self.shown.task_ids[0]
-        self.shown.update(first, completed=done_bytes, total=float(total_bytes))
 
 
 def count(number: int, noun: str) -> str:

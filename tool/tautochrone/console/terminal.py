@@ -150,25 +150,3 @@ def style(stream: IO[str], **how: Any) -> Iterator[None]:
         yield
     finally:
         steer(end)
-
-
-def bars(*columns: Any) -> Any:
-    """Return rich's progress bars on stderr, with rich's default columns if none are given."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    file = open(STDERR, "w", closefd=False, errors="backslashreplace")
-    return Progress(
-        *columns,
-        console=Console(file=file),
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
-
-
-def label(text: str) -> str:
-    """Return `text` as the label of a bar, with rich's markup escaped."""
-    from rich.markup import escape
-
-    return escape(in_one_line(text))

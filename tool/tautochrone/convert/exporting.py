@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 from tautochrone import native
-from tautochrone.console import output
+from tautochrone.console import bars
 from tautochrone.errors import TauError
 from tautochrone.files import output_file
-from tautochrone.installation import pip_install
+from tautochrone.installation import needed
 from tautochrone.trace import abi
 from tautochrone.trace import file as trace
 
@@ -35,7 +35,7 @@ def export_csv_to(reader: trace.TraceReader, descriptor: int, name: Path | str) 
         raise TauError("memory is short")
     status = 0
     blocks = range(reader.totals.blocks)
-    for index in output.progress(blocks, "writing CSV", len(blocks)):
+    for index in bars.progress(blocks, "writing CSV", len(blocks)):
         status = lib.tau_trace_exporter_block(exporter, index)
         if status:
             break
@@ -60,14 +60,9 @@ def export_parquet(reader: trace.TraceReader, path: Path, force: bool = False) -
     It has the columns of trace.EVENT. The metadata holds the operations, the call sites, the
     ABI, and how the trace ended, as JSON. Raises TauError, also if pyarrow is missing.
     """
-    try:
+    with needed():
         import pyarrow
         import pyarrow.parquet
-    except ImportError as error:
-        raise TauError(
-            "Parquet needs pyarrow, which is not installed",
-            f"{pip_install('pyarrow')}, or export as CSV",
-        ) from error
     deltas = dict.fromkeys(("time_ns", "slot"), "DELTA_BINARY_PACKED")
     others = ["size_bytes", "thread", "site", "op", "flags", "align_log2"]
     with output_file.written(path, force, [reader.path]) as partial:
@@ -90,7 +85,7 @@ def export_parquet(reader: trace.TraceReader, path: Path, force: bool = False) -
             use_dictionary=others,
             column_encoding=deltas,
         ) as writer:
-            blocks = output.progress(reader.columns(), "writing Parquet", reader.totals.blocks)
+            blocks = bars.progress(reader.columns(), "writing Parquet", reader.totals.blocks)
             for block in blocks:
                 arrays = [pyarrow.array(getattr(block, name)) for name in schema.names]
                 writer.write_batch(pyarrow.record_batch(arrays, schema=schema))

@@ -81,13 +81,14 @@ class Cost(NamedTuple):
 
 @functools.lru_cache(maxsize=4)
 def costs(system: str, build: Build) -> tuple[Cost, ...]:
-    """The costs of a heap on each target whose compiler is installed; of "pools" within limits."""
-    from tautochrone.machine.longest_path import UNUSED_FUNCTIONS, bound_of_image
+    """The costs of a heap on each target whose tools are installed; of "pools" within limits."""
     from tautochrone.machine.images import code_bytes, core_image
 
     found = []
     for target in TARGETS:
         try:
+            from tautochrone.machine.longest_path import UNUSED_FUNCTIONS, bound_of_image
+
             image = core_image(system, target, build)
         except TauError:
             continue

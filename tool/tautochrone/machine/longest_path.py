@@ -22,13 +22,16 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import capstone
-import capstone.x86
 from elftools.elf.elffile import ELFFile
 
 from tautochrone.machine.images import Image
 from tautochrone.machine.kept_bounds import kept_bound
 from tautochrone.errors import TauError
+from tautochrone.installation import needed
+
+with needed():
+    import capstone
+    import capstone.x86
 
 # The charge of a call of these, without payload; as in tool/native/replay/emulator.h.
 PAYLOAD_CHARGES = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone import __version__
-from tautochrone.console import output
+from tautochrone.console import bars, output
 from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 from tautochrone.record import emulation, launch, merge, outcome, program, recordings
@@ -141,7 +141,7 @@ def _merge_all(found: list[tuple[Path, RawHeader]], ended: launch.Ended) -> list
     latest = {header.pid: header for _, header in sorted(found, key=recordings.start_of)}
     sizes_bytes = [path.stat().st_size for path, _ in found]
     made = []
-    with output.ByteBar("merging") as bar:
+    with bars.Bar("merging") as bar:
         for index, (path, header) in enumerate(found):
             extra = {"tautochrone": __version__}
             if latest[header.pid] is header:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tautochrone import native
+from tautochrone import installation, native
 from tautochrone.machine.core_build import FASTEST, Build
 from tautochrone.machine.images import (
     ALIGNMENT_32_BYTES,
@@ -124,11 +123,7 @@ class Counts(dict[str, Calls]):
 
 def unicorn_library() -> str:
     """The path of the emulator's library in the Python package unicorn."""
-    spec = importlib.util.find_spec("unicorn")
-    path = Path(spec.origin).parent / "lib" / "libunicorn.so.2" if spec and spec.origin else None
-    if path is None or not path.exists():
-        raise TauError("the Python package unicorn is not installed", "pip install unicorn")
-    return str(path)
+    return str(installation.folder_of("unicorn") / "lib" / "libunicorn.so.2")
 
 
 class Program(NamedTuple):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tautochrone import native
-from tautochrone.console.output import progress
+from tautochrone.console.bars import progress
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.trace.ending import misuse_error

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tautochrone.console.output import progress
+from tautochrone.console.bars import progress
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format
 from tautochrone.replay.open_trace import (

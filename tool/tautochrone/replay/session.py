@@ -15,7 +15,7 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone.machine.core_build import Build
-from tautochrone.console.output import progress
+from tautochrone.console.bars import progress
 from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone import unseen
-from tautochrone.console import output
+from tautochrone.console import bars, output
 from tautochrone.plan.file import ALIGNMENT_BYTES, Plan, bucket_bytes, load_plan
 from tautochrone.plan.remarks import plan_remarks, provenance
 from tautochrone.replay.entry import PLANNED, Entry
@@ -53,7 +53,7 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
     planned = [(bucket_bytes(entry.size_bytes, layout), entry.count) for entry in entries]
     trace, totals, header = reader.path, reader.totals, reader.header
     curves = curves_of(
-        output.progress(reader.columns(COLUMNS), "reading the trace", totals.blocks),
+        bars.progress(reader.columns(COLUMNS), "reading the trace", totals.blocks),
         events=totals.events,
         duration_ns=totals.duration_ns if reader.is_timed else 0,
         slots_count_max=totals.slots_count_max,

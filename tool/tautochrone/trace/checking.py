@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tautochrone import native
-from tautochrone.console import output
+from tautochrone.console import bars
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.trace import file as trace
@@ -111,7 +111,7 @@ def _check_blocks(reader: trace.TraceReader) -> list[Problem]:
         raise TauError("memory is short")
     try:
         blocks = range(reader.totals.blocks)
-        for index in output.progress(blocks, "checking", len(blocks)):
+        for index in bars.progress(blocks, "checking", len(blocks)):
             status = lib.tau_trace_checker_block(checker, index)
             if status == trace.STATUS_BAD_EVENT:
                 event = lib.tau_trace_checker_event(checker)

@@ -315,7 +315,6 @@ def load_everything() -> None:
     """Import what a command would, once for all mutants."""
     import click
     import pyarrow.parquet  # noqa: F401
-    import scipy.optimize  # noqa: F401
 
     from tautochrone.convert import exporting, importing  # noqa: F401
     from tautochrone.heap import plan, profile  # noqa: F401

@@ -18,7 +18,7 @@ import pytest
 from tautochrone import cli
 from tautochrone.cli import verbs
 from tautochrone.commands import tlb
-from tautochrone.console import output
+from tautochrone.console import bars
 from tautochrone.trace.file import TraceWriter
 from testing.command import tau
 
@@ -232,5 +232,5 @@ def test_completion_is_offered() -> None:
 def test_progress_yields_everything_and_is_silent_off_a_terminal(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert list(output.progress(range(5), "counting", 5)) == [0, 1, 2, 3, 4]
+    assert list(bars.progress(range(5), "counting", 5)) == [0, 1, 2, 3, 4]
     assert capfd.readouterr() == ("", "")

@@ -14,7 +14,7 @@ import click
 
 from tautochrone.commands.options import FORCE, JSON, PATH, SKIP_MISUSE
 from tautochrone.commands.replay_options import SizeBytes
-from tautochrone.console import output
+from tautochrone.console import bars, output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
@@ -301,7 +301,7 @@ def _made_and_saved(
     from tautochrone.trace.file import open_trace
 
     header_path = files["--header"]
-    bar = output.progress(itertools.count(), "replaying plans", None)
+    bar = bars.progress(itertools.count(), "replaying plans", None)
     made = make_plan([open_trace(trace) for trace in traces], wanted, lambda: next(bar))
     bar.close()
     if header_path is not None:

@@ -25,17 +25,11 @@ The method:
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import os
 import time
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from tautochrone.heap.planners import Budget
+from tautochrone.heap.planners import Budget, solver
 from tautochrone.heap.profile import Instants
 
 # Counts bound the work, so that equal input gives equal results; the clock is a last resort.
@@ -60,28 +54,6 @@ def budget(
     if instants.count == 0 or not instants.sizes_bytes:
         return Budget([0] * len(instants.sizes_bytes), 0.0)
     return _Search(instants, seconds_max, linear_rounds_max, whole_rounds_max).run()
-
-
-@contextlib.contextmanager
-def _stdout_to_nowhere() -> Iterator[None]:
-    """Drop what HiGHS prints on stdout, where only results may go."""
-    libc = ctypes.CDLL(None)
-    libc.fflush(None)
-    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    try:
-        yield
-    finally:
-        libc.fflush(None)
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
-
-
-def _milp_in_silence(*arguments: Any, **options: Any) -> Any:
-    """As scipy's milp, without its output."""
-    with _stdout_to_nowhere():
-        return milp(*arguments, **options)
 
 
 class _Search:
@@ -167,6 +139,11 @@ class _Search:
             raise AssertionError("the planner's counts violate Eq 5")
         return Budget(counts, self._gap())
 
+    def _relaxation(self, is_whole: bool, **options: float) -> solver.Solved | None:
+        return solver.maximum(
+            self.sizes, self.most, self.rows, self.rights, is_whole=is_whole, **options
+        )
+
     def _solve_linear(self) -> None:
         """Approach the relaxation's optimum from both sides.
 
@@ -178,44 +155,32 @@ class _Search:
         for _ in range(self.linear_rounds_max):
             if self._gap() <= 0 or self._remaining() <= 0 or not self.rows:
                 return
-            solved = linprog(
-                -self.sizes.astype(float),
-                A_ub=np.array(self.rows),
-                b_ub=np.array(self.rights),
-                bounds=np.column_stack([np.zeros(len(self.most)), self.most]),
-                method="highs",
-            )
-            if solved.status != 0:
+            solved = self._relaxation(is_whole=False)
+            if solved is None or not solved.is_optimal:
                 return
-            self.bound = min(self.bound, -float(solved.fun))
-            middle = (inside + solved.x) / 2
+            self.bound = min(self.bound, solved.bound)
+            middle = (inside + solved.values) / 2
             if not self._add_broken(middle):
                 inside = middle
                 self._offer(inside)
-            if self.bound - self.sizes @ inside < 0.5 or not self._add_broken(solved.x):
-                self._offer(solved.x)
+            if self.bound - self.sizes @ inside < 0.5 or not self._add_broken(solved.values):
+                self._offer(solved.values)
                 return
 
     def _solve_whole(self) -> None:
         for _ in range(self.whole_rounds_max):
             if self._gap() <= 0 or self._remaining() <= 0 or not self.rows:
                 return
-            solved = _milp_in_silence(
-                -self.sizes.astype(float),
-                integrality=np.ones(len(self.most)),
-                bounds=Bounds(np.zeros(len(self.most)), self.most),
-                constraints=LinearConstraint(np.array(self.rows), ub=np.array(self.rights)),
-                options={
-                    "time_limit": self._remaining(),
-                    "node_limit": WHOLE_NODES_MAX,
-                    "mip_rel_gap": 0.0,
-                },
+            solved = self._relaxation(
+                is_whole=True,
+                time_limit=self._remaining(),
+                mip_max_nodes=WHOLE_NODES_MAX,
+                mip_rel_gap=0.0,
             )
-            if solved.mip_dual_bound is not None:
-                self.bound = min(self.bound, -float(solved.mip_dual_bound))
-            if solved.x is None:
+            if solved is None:
                 return
-            counts = np.round(solved.x)
+            self.bound = min(self.bound, solved.bound)
+            counts = np.round(solved.values)
             self._offer(counts)
             if not self._add_broken(counts):
                 return
