@@ -16,7 +16,7 @@ from tautochrone import native
 from tautochrone.commands.options import JSON
 from tautochrone.console import bars, output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
-from tautochrone.installation import pip_install
+from tautochrone.installation import needed, pip_install
 from tautochrone.targets import limited
 from tautochrone.targets.build import TARGETS
 
@@ -47,7 +47,8 @@ def tried(
 ) -> Finding:
     """The finding of LOOK, which returns a detail or fails; NEXT_STEP if its error names none."""
     try:
-        return Finding(name, True, look(), needed_for, is_main)
+        with needed():
+            return Finding(name, True, look(), needed_for, is_main)
     except (TauError, OSError) as error:
         step = getattr(error, "next_step", None) or next_step
         return Finding(name, False, str(error), needed_for, is_main, step)
@@ -159,10 +160,11 @@ def systems(build: bool = False) -> list[Finding]:
 
 def composable(build: bool = False) -> Finding:
     """Link the kernel of composable systems; with `build`, build the simulators of both sizes."""
-    from tautochrone.compose import code, making
-    from tautochrone.compose.run import simulator_of
 
     def look() -> str:
+        from tautochrone.compose import code, making
+        from tautochrone.compose.run import simulator_of
+
         with tempfile.TemporaryDirectory() as folder:
             code.kernel(making.root(), Path(folder))
         for tiles in (1, 2) if build else ():

@@ -1,4 +1,4 @@
-"""Bars of long tasks are redrawn in place and removed. Method: a clock and a terminal of our own."""
+"""Bars of long tasks are redrawn in place, then removed. Method: our own clock and terminal."""
 
 import io
 import re

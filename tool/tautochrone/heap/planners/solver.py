@@ -48,7 +48,8 @@ def maximum(
     program.a_matrix_.value_ = table[columns, places]
     if is_whole:
         program.integrality_ = [highspy.HighsVarType.kInteger] * len(weights)
-    return _run(program, is_whole, {"output_flag": False, "presolve": "on", **options})
+    with stdout_to_nowhere():
+        return _run(program, is_whole, {"output_flag": False, "presolve": "on", **options})
 
 
 def _run(
@@ -58,8 +59,7 @@ def _run(
     for name, value in options.items():
         assert solver.setOptionValue(name, value) == highspy.HighsStatus.kOk, name
     assert solver.passModel(program) == highspy.HighsStatus.kOk
-    with stdout_to_nowhere():
-        solver.run()
+    solver.run()
     found = solver.getInfo()
     if found.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
         return None
@@ -72,7 +72,7 @@ def _run(
 
 @contextlib.contextmanager
 def stdout_to_nowhere() -> Iterator[None]:
-    """Drop what native code prints on stdout, where only results may go."""
+    """Drop what HiGHS prints on stdout, where only results may go: some versions greet."""
     libc = ctypes.CDLL(None)
     libc.fflush(None)
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
