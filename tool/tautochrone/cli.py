@@ -8,19 +8,34 @@ import signal
 import sys
 import threading
 import traceback
-from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from tautochrone import OUT_OF_MEMORY, __version__
 from tautochrone.console import output, signals, terminal
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
-VERBS = (
-    *("record", "import", "translate", "info", "who", "plan", "verify", "replay", "report", "run"),
-    *("export", "check", "compose", "tlb", "coldcode", "doctor"),
-)
+# What `tau --help` says of each, since to load all of them takes longer than most commands.
+VERBS = {
+    "record": "Run PROGRAM and record each allocation and each free.",
+    "import": "Convert a firmware's capture, CSV or heaptrack file to a trace.",
+    "translate": "Translate the sizes of a recording into a target's.",
+    "info": "Print what TRACE holds: program, duration, live bytes, misuse.",
+    "who": "Name the functions and lines that hold the bytes of TRACE.",
+    "plan": "Find pools and a heap size that hold all of TRACES.",
+    "verify": "Replay every call of TRACES on a target's machine code.",
+    "replay": "Replay TRACE on systems; report memory, cost and bounds.",
+    "report": "Write a report: one HTML file that needs no network.",
+    "run": "Run PROGRAM with its heap in exactly the memory of its plan.",
+    "export": "Write the events of TRACE as CSV or Parquet for other tools.",
+    "check": "Validate FILE against every rule: a trace, a plan or another.",
+    "compose": "Build, run and check applications that share a processor.",
+    "tlb": "Give each task TLB sets that no other task evicts.",
+    "coldcode": "Keep only the hot code of a kernel in RAM.",
+    "doctor": "Check what works on this machine, and how to repair the rest.",
+}
 EXIT_STOPPED = 130
 # If this variable is set, an unexpected exception prints its traceback.
 TRACEBACK_VARIABLE = "TAU_TRACEBACK"
@@ -36,9 +51,16 @@ class LazyVerbs(click.Group):
     """Loads a verb's file on demand, so that `tau --help` starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        present = Path(__file__).parent / "commands"
-        found = {path.stem for path in present.iterdir()}
-        return [verb for verb in VERBS if _module_of(verb) in found]
+        return list(VERBS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        fitting = [item for item in VERBS.items() if item[0].startswith(incomplete)]
+        found = [CompletionItem(verb, help=text) for verb, text in fitting]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -52,7 +74,7 @@ class LazyVerbs(click.Group):
             raise
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in VERBS:
             return None
         module = importlib.import_module(f"tautochrone.commands.{_module_of(cmd_name)}")
         command: click.Command = module.command

@@ -17,7 +17,6 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
-from tautochrone.heap.guarantee import arena_problem
 from tautochrone.plan import bounds
 from tautochrone.plan.file import Plan, load_plan
 from tautochrone.record import launch as record_launch
@@ -282,8 +281,11 @@ def _plan_of(path: Path | None, needs_limits: bool) -> tuple[Plan, str] | tuple[
             "plan the recording again with `tau plan --layout host`",
             EXIT_USAGE,
         )
-    if cause := arena_problem(plan):
-        raise TauError(f"{path}: {cause}", "make the plan again with `tau plan`", EXIT_USAGE)
+    if plan.system == POOLS:
+        from tautochrone.heap.guarantee import arena_problem
+
+        if cause := arena_problem(plan):
+            raise TauError(f"{path}: {cause}", "make the plan again with `tau plan`", EXIT_USAGE)
     if plan.heap_bytes > launch.RESERVED_BYTES:
         raise TauError(
             f"{path}: a heap of {plan.heap_bytes:,} bytes; at most {launch.RESERVED_BYTES:,}",

@@ -50,7 +50,9 @@ NOT_RECORDED = "no call site was recorded"
 def command(
     trace: Path, left: bool, lifetimes: bool, misuse: bool, elf: Path | None, as_json: bool
 ) -> None:
-    """Say which functions and lines asked for the bytes of TRACE: at its peak, and never freed.
+    """Name the functions and lines that hold the bytes of TRACE.
+
+    At its peak, unless an option says otherwise.
 
     \b
     tau who program.tau

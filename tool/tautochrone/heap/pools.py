@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone.machine.core_build import TARGETS
 from tautochrone.errors import TauError
-from tautochrone.heap.planners.replayed import FEW_SIZES
 
 if TYPE_CHECKING:
     from tautochrone.machine.core_build import Build
@@ -41,6 +40,8 @@ def spread_of(heaps: tuple[int, int] | None, sizes_count: int, is_input_fixed: b
     `heaps` are the least and the most that a recording needs without pools; None if there is one
     recording. It is 0 if the objects of every input are known: of few sizes, or as the caller says.
     """
+    from tautochrone.heap.planners.replayed import FEW_SIZES
+
     if is_input_fixed or sizes_count <= FEW_SIZES:
         return 0.0
     if heaps is None:

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tautochrone.facts import fault_format as faults
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from tautochrone.replay.open_trace import OpenTrace
 
 # The units of a call's cost.
@@ -243,6 +243,8 @@ def thinned(
     Sizes are grouped by 16 steps per octave. Of each step, the largest cost stays at its own size.
     Of the others, `points_max` are chosen evenly.
     """
+    import numpy as np
+
     steps = np.floor(np.log2(np.maximum(sizes, 1).astype(np.float64)) * SIZES_PER_OCTAVE)
     order = np.lexsort((costs, steps))
     steps, sizes, costs = steps[order], sizes[order], costs[order]
@@ -259,6 +261,8 @@ def thinned(
 
 def curve_of(event: np.ndarray, low: np.ndarray, high: np.ndarray) -> dict[str, list[int]]:
     """Return mapped pages over time in at most BINS_MAX bins, with every maximum and minimum."""
+    import numpy as np
+
     together = -(-len(event) // BINS_MAX)
     if together > 1:
         starts = np.arange(0, len(event), together)

@@ -11,14 +11,16 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tautochrone import native
 from tautochrone.console.bars import progress
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.trace.ending import misuse_error
-from tautochrone.trace.file import TraceReader, open_trace
+
+if TYPE_CHECKING:
+    from tautochrone.trace.file import TraceReader
 
 OPS_IN_MEMORY_MAX = 1 << 24
 TICK_S = 0.2
@@ -37,7 +39,9 @@ class OpenTrace:
     def __init__(
         self, trace: Path | TraceReader, ops_in_memory_max: int = OPS_IN_MEMORY_MAX
     ) -> None:
-        self.reader = trace if isinstance(trace, TraceReader) else open_trace(trace)
+        from tautochrone.trace.file import open_trace
+
+        self.reader = open_trace(trace) if isinstance(trace, Path) else trace
         self.path = self.reader.path
         refusal = native.struct("tau_replay_refusal")()
         self.handle = native.library().tau_replay_open(
@@ -97,7 +101,7 @@ def open_trace_for_replay(trace: str | Path | TraceReader | OpenTrace) -> OpenTr
     """
     if isinstance(trace, OpenTrace):
         return trace
-    if isinstance(trace, TraceReader):
+    if not isinstance(trace, (str, Path)):
         return OpenTrace(trace)
     path = Path(trace)
     try:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tautochrone import native
 from tautochrone.machine.core_build import Build
 from tautochrone.console.bars import progress
@@ -145,6 +143,8 @@ class Session:
         if not path.is_absolute():
             native.library(path.name)  # Raises a clear error if the installation lacks it.
             path = native.DIRECTORY / path
+        import numpy as np
+
         cause = ctypes.c_char_p()
         prefix = self.arena.prefix
         if self.arena.needs_plan and not has_classes:

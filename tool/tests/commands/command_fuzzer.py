@@ -294,7 +294,7 @@ class Fuzzer:
         """Write the file of one mutant; returns the words of its command."""
         if kind == "words":
             count = self.source.randrange(0, 5)
-            verb = self.source.choice([*cli.VERBS[1:], "--color", "-q"])
+            verb = self.source.choice([*list(cli.VERBS)[1:], "--color", "-q"])
             return [verb, *self.source.choices(HOSTILE_WORDS, k=count)]
         path = self.folder / NAMES.get(kind, "mutant")
         command_samples.damage(self.source, kind, self.samples[kind], path)

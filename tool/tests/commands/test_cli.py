@@ -153,23 +153,47 @@ def test_a_reader_that_has_seen_enough_is_not_a_failure(tmp_path: Path) -> None:
     assert "Traceback" not in stderr and "Exception" not in stderr, stderr
 
 
+LIBRARIES = ("numpy", "highspy", "capstone", "bokeh")
+
+
 def test_each_verb_loads_what_it_needs() -> None:
     """Tests fork their commands from a process that has loaded every module. Here one that has
-    loaded none of ours forks for each verb, and loads its file before all others."""
-    code = """
+    loaded none of ours forks for each verb, and loads its file before all others. No help loads a
+    library, which takes longer than all that is ours."""
+    code = f"""
 import importlib, os, sys
 import click
 for words in map(str.split, sys.argv[1:]):
     if os.fork() == 0:
         name = ".".join(words).replace("import", "import_")
-        importlib.import_module(f"tautochrone.commands.{name}")
-        importlib.import_module("tautochrone.cli").verbs.main([*words, "--help"], "tau")
+        importlib.import_module(f"tautochrone.commands.{{name}}")
+        verbs = importlib.import_module("tautochrone.cli").verbs
+        verbs.main([*words, "--help"], "tau", standalone_mode=False)
+        sys.exit(sys.modules.keys() & {LIBRARIES} or 0)
     assert os.wait()[1] == 0, words
 """
     verbs = [*VERBS_OF, *map(" ".join, EVERY_VERB)]
     done = subprocess.run([sys.executable, "-c", code, *verbs], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Usage: tau") == len(verbs)
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "run -- true"])
+def test_scripted_commands_start_without_libraries(words: str) -> None:
+    """And `tau --help` loads no verb."""
+    code = f"""
+import atexit, sys
+from tautochrone import cli
+atexit.register(lambda: print(*sys.modules))
+sys.argv = "tau {words}".split()
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "click" in loaded and not loaded & set(LIBRARIES)
+    verbs = {name for name in loaded if name.startswith("tautochrone.commands.")}
+    assert verbs <= {"tautochrone.commands.run", "tautochrone.commands.options"}
 
 
 LOADED = ("signal", "click", "tautochrone.console.output", "tautochrone.commands")

@@ -7,9 +7,6 @@ from typing import Any
 
 import click
 
-from tautochrone.coldcode.recording import is_code_recording, load
-from tautochrone.commands.info import code as info_code
-from tautochrone.commands.info import tlb as info_tlb
 from tautochrone.commands.options import JSON, PATH
 from tautochrone.console import output
 from tautochrone.console.terminal import in_one_line
@@ -24,7 +21,6 @@ from tautochrone.plan.file import FILE_BYTES_MAX, Plan, load_any_plan
 from tautochrone.plan.sections import section_named
 from tautochrone.trace import abi
 from tautochrone.trace.ending import UNSEEN, Ending, see_all, unseen_frees
-from tautochrone.trace.file import OPS, is_plan, open_trace
 
 SIZES_SHOWN = 10
 
@@ -46,6 +42,8 @@ def command(trace: Path, as_json: bool) -> None:
 
     Only the footer of a trace is read, so a long one takes no longer than a short one.
     """
+    from tautochrone.trace.file import open_trace
+
     try:
         opened = open_trace(trace)
     except TauError:
@@ -61,10 +59,15 @@ def command(trace: Path, as_json: bool) -> None:
 
 def _print_other(path: Path, as_json: bool) -> bool:
     """Print the contents of another kind of file than a trace; return whether it is a known one."""
+    from tautochrone.coldcode.recording import is_code_recording, load
+    from tautochrone.commands.info import code as info_code
+
     if is_code_recording(path):
         code = info_code.result_of(load(path))
         output.emit(as_json, "info", code, lambda: info_code.print_result(code))
         return True
+    from tautochrone.commands.info import tlb as info_tlb
+
     return path.is_file() and (
         info_tlb.print_described(path, as_json) or _print_sections(path, as_json)
     )
@@ -72,6 +75,8 @@ def _print_other(path: Path, as_json: bool) -> bool:
 
 def _print_sections(path: Path, as_json: bool) -> bool:
     """Print the heap and the sections of a plan, and return whether it is one."""
+    from tautochrone.trace.file import is_plan
+
     if not is_plan(input_file.read(path, "plan", FILE_BYTES_MAX)):
         return False
     plan = load_any_plan(path)
@@ -130,6 +135,8 @@ def _result(
     trace: Path, totals: Struct, header: dict[str, Any], sizes: list[tuple[int, int, int]]
 ) -> dict[str, Any]:
     """Return the JSON document. Sizes are in bytes; `peak_live` is the most live objects."""
+    from tautochrone.trace.file import OPS
+
     return {
         "trace": str(trace),
         "file_bytes": trace.stat().st_size,

@@ -12,7 +12,6 @@ from tautochrone.console import output
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
 from tautochrone.record import (
-    accesses_command,
     emulation,
     launch,
     outcome,
@@ -141,6 +140,7 @@ def command(
         output_to_stderr=as_json or (out is not None and output_file.is_stdout(out)),
     )
     if accesses is not None:
+        from tautochrone.record import accesses_command
         return accesses_command.record(words, out, how, accesses == "full", max_events)
     emulated = None if machine is None else emulation.prepare(machine, *programs)
     outcome.note_start(words[0], how, preloaded.WHAT)
