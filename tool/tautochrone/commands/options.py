@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
+
+from tautochrone.facts import geometry_format
 
 PATH = click.Path(path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -19,6 +22,15 @@ SKIP_MISUSE = click.option(
     is_flag=True,
     help="Leave out frees that name no live object (default: refuse such a trace).",
 )
+
+
+def geometries_beginning(
+    _ctx: click.Context, _param: click.Parameter, word: str
+) -> list[CompletionItem]:
+    """Complete the name of a processor whose TLBs we know, or of a file."""
+    names = [name for name in geometry_format.GEOMETRIES if name.startswith(word)]
+    return [*map(CompletionItem, names), CompletionItem(word, type="file")]
+
 
 # Two options that exclude each other, and why.
 Excluded = tuple[str, str, str]

@@ -14,6 +14,7 @@ from tautochrone.commands.replay_options import (
     beginning_of,
     options_of,
     replay_options,
+    systems_beginning,
     words_of,
 )
 from tautochrone.console import output
@@ -52,6 +53,7 @@ def _note_blindness(trace: Path, entries: Sequence[Entry]) -> None:
 @click.option(
     "--on",
     "on",
+    shell_complete=systems_beginning,
     help="Systems to replay on, as in tlsf,budget,glibc (default: tlsf; with --plan also"
     " the plan's).",
 )

@@ -37,6 +37,14 @@ class SizeBytes(click.IntRange):
         return int(super().convert(value, param, ctx))
 
 
+def systems_beginning(_ctx: click.Context, _param: click.Parameter, words: str) -> list[str]:
+    """Complete the last of `words`, which are systems with commas between them."""
+    from tautochrone.replay.systems import systems
+
+    before, comma, word = words.rpartition(",")
+    return [f"{before}{comma}{name}" for name in systems() if name.startswith(word)]
+
+
 OPTIONS = (
     click.option(
         "--heap",

@@ -20,6 +20,7 @@ from tautochrone.commands.replay_options import (
     beginning_of,
     options_of,
     replay_options,
+    systems_beginning,
 )
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
@@ -96,6 +97,7 @@ def code_options(command: Command) -> Command:
 @click.option(
     "--on",
     "on",
+    shell_complete=systems_beginning,
     help="Systems to replay on now, as in tlsf,budget,glibc, in place of --replay"
     " (default: none).",
 )

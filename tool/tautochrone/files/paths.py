@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 
 class OutputPath(click.ParamType):
@@ -18,3 +19,9 @@ class OutputPath(click.ParamType):
         if os.path.basename(text) in ("", ".", ".."):
             self.fail(f"{text!r} names no file; write for example ./name", param, ctx)
         return Path(text)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Let the shell complete it."""
+        return [CompletionItem(incomplete, type="file")]

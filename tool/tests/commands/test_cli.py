@@ -253,6 +253,27 @@ def test_completion_is_offered() -> None:
     assert "_tau_completion" in run(_TAU_COMPLETE="bash_source").stdout
 
 
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("tau re", "record replay report"),
+        ("tau replay a.tau --on tlsf,bu", "tlsf,budget"),
+        ("tau report a.tau --on k", "kingsley"),
+        ("tau tlb simulate --geometry cv", "cva6 FILE"),
+        ("tau tlb plan --geometry cv", "cva6 FILE"),
+        ("tau tlb discover --on cv", "cva6 FILE"),
+        ("tau plan a.tau -o b", "FILE"),
+    ],
+)
+def test_words_are_completed(line: str, completed: str) -> None:
+    count = len(line.split()) - 1
+    said = run(_TAU_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(count)).stdout
+    assert said == "".join(
+        f"file,{line.split()[-1]}\n" if word == "FILE" else f"plain,{word}\n"
+        for word in completed.split()
+    )
+
+
 def test_progress_yields_everything_and_is_silent_off_a_terminal(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

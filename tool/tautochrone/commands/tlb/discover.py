@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.options import FORCE, JSON
+from tautochrone.commands.options import FORCE, JSON, geometries_beginning
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import EXIT_DONE, TauError
@@ -19,6 +19,7 @@ NEXT_STEP = "run it again when the machine is quieter, or with another --cpu"
 @click.option(
     "--on",
     "processor",
+    shell_complete=geometries_beginning,
     default="host",
     show_default=True,
     metavar="host|tile:SHAPE|NAME|FILE|SETSxWAYS[:xor]",

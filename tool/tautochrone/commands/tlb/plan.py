@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tautochrone.commands.options import FILE, FOLDER, FORCE, JSON
+from tautochrone.commands.options import FILE, FOLDER, FORCE, JSON, geometries_beginning
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
 from tautochrone.facts import geometry_format
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--geometry",
     "geometry_name",
+    shell_complete=geometries_beginning,
     required=True,
     metavar="NAME|FILE|SHAPE",
     help="The processor's TLBs: a name that tau knows, a file (the tutorial has an example), or a"

@@ -2,7 +2,7 @@
 
 import click
 
-from tautochrone.commands.options import JSON
+from tautochrone.commands.options import JSON, geometries_beginning
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
 
@@ -12,6 +12,7 @@ POLICIES = ("lru", "plru", "nru", "random", "adversarial")
 @click.command()
 @click.option(
     "--geometry",
+    shell_complete=geometries_beginning,
     required=True,
     metavar="NAME|FILE|SETSxWAYS[:xor]",
     help="The TLBs: a known processor, a file, or one array of this shape.",
