@@ -26,9 +26,9 @@ bench_packages=(rustc-web cargo-web rust-web-src redis-server)
 extras=(report verify tile)
 case "${1:-}" in
     demo) packages=("${demo_packages[@]}") ;;
-    check) packages=("${demo_packages[@]}" "${check_packages[@]}") extras+=(test hw) ;;
+    check) packages=("${demo_packages[@]}" "${check_packages[@]}") extras+=(frames test hw) ;;
     bench) packages=("${demo_packages[@]}" "${check_packages[@]}" "${bench_packages[@]}")
-        extras+=(test hw synthesis) ;;
+        extras+=(frames test hw synthesis) ;;
     *) echo "usage: scripts/setup.sh demo|check|bench" >&2; exit 2 ;;
 esac
 

@@ -87,7 +87,8 @@ def test_every_python_package_is_pinned() -> None:
     lines = (SETUP.parent / "pins.txt").read_text().splitlines()
     pins = {canonicalize_name(name): version for name, version in (x.split("==") for x in lines)}
     assert len(pins) == len(lines)
-    for each in map(Requirement, requirements(["report", "verify", "tile", "hw", "test"])):
+    extras = ["report", "verify", "frames", "tile", "hw", "test"]
+    for each in map(Requirement, requirements(extras)):
         assert pins[canonicalize_name(each.name)] in each.specifier, each
     with pytest.raises(KeyError):
         requirements(["nonsense"])
@@ -96,6 +97,6 @@ def test_every_python_package_is_pinned() -> None:
 def test_users_get_ranges() -> None:
     """A pin in a package's dependencies excludes other packages. One is exact: hardware, whose
     cycles are measured."""
-    ranges = map(Requirement, requirements(["report", "verify", "parquet", "tile"]))
+    ranges = map(Requirement, requirements(["report", "verify", "parquet", "frames", "tile"]))
     exact = {each.name for each in ranges if "==" in str(each)}
     assert exact == {"pythondata-cpu-ibex"}
