@@ -89,7 +89,8 @@ def test_every_python_package_is_pinned() -> None:
     assert len(pins) == len(lines)
     extras = ["report", "verify", "frames", "tile", "hw", "test"]
     for each in map(Requirement, requirements(extras)):
-        assert pins[canonicalize_name(each.name)] in each.specifier, each
+        is_for_others = each.marker is not None and not each.marker.evaluate()
+        assert is_for_others or pins[canonicalize_name(each.name)] in each.specifier, each
     with pytest.raises(KeyError):
         requirements(["nonsense"])
 

@@ -45,9 +45,9 @@ def pip_install(module: str) -> str:
     It installs all packages of an extra that has this one, in the versions that we require.
     """
     package, known = _package_of(module), _requirements()
-    extra = next((extra for name, _, extra in known if name == package), "")
-    chosen = [text for name, text, of in known if of == extra and (extra or name == package)]
-    return shlex.join([sys.executable, "-m", "pip", "install", *(chosen or [package])])
+    text, extra = next((each[1:] for each in known if each[0] == package), (package, ""))
+    chosen = [each[1] for each in known if each[2] == extra] if extra else [text]
+    return shlex.join([sys.executable, "-m", "pip", "install", *chosen])
 
 
 def _package_of(module: str) -> str:
