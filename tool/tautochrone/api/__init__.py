@@ -8,8 +8,8 @@
     systems[["footprint_bytes", "footprint_ratio"]]
 
 Failures raise tautochrone.errors.TauError, which has a message and the next step. Options have the
-names and the meanings of the commands' options, with underscores; bytes are numbers. `python -m
-pip install tautochrone[frames]` installs pandas.
+names and the meanings of the commands' options, with underscores; bytes are numbers. The extra
+`frames` installs pandas.
 """
 
 from __future__ import annotations

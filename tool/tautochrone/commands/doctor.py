@@ -227,6 +227,7 @@ def examine(build: bool = False) -> list[Finding]:
         ),
         lambda: program(("heaptrack",), "recordings to import", "heaptrack"),
         lambda: module("pyarrow", "export to Parquet"),
+        lambda: module("pandas", "tautochrone.api"),
         disk,
     ]
     findings: list[Finding] = []
