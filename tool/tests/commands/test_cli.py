@@ -274,6 +274,22 @@ def test_words_are_completed(line: str, completed: str) -> None:
     )
 
 
+def test_each_command_has_a_manual_page_with_its_options(tmp_path: Path) -> None:
+    """Every line that begins like a request is one of ours; a real page shows what --help shows."""
+    words = [("tau",), *(("tau", group) for group in VERBS_OF), *(("tau", *w) for w in EVERY_VERB)]
+    subprocess.run([sys.executable, "-m", "tautochrone.commands.manual", tmp_path], check=True)
+    assert {path.stem for path in tmp_path.iterdir()} == {"-".join(each) for each in words}
+    for each in words:
+        text = (tmp_path / f"{'-'.join(each)}.1").read_text()
+        requests = set(re.findall(r"(?m)^[.'](\w+)", text))
+        assert requests <= {"TH", "SH", "B", "PP", "TP", "nf", "fi"}, each
+        shown = run(*each[1:], "--help").stdout.partition("\nOptions:")[2]
+        options = re.findall(r"(?m)^  (?:-\w, )?(--[\w-]+)", shown)
+        assert "--help" in options
+        page = text.replace("\\-", "-")
+        assert all(re.search(rf"(?m)^\.B .*{option}\b", page) for option in options), each
+
+
 def test_progress_yields_everything_and_is_silent_off_a_terminal(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
