@@ -143,6 +143,8 @@ def test_a_curve_is_made_coarser_without_losing_a_maximum() -> None:
     assert len(coarse["event"]) == 500
     assert coarse["max"] == (numbers.reshape(500, 4).max(axis=1) + 7).tolist()
     assert coarse["min"] == numbers.reshape(500, 4).min(axis=1).tolist()
+    one_too_many = np.arange(entry.BINS_MAX + 1)
+    assert len(entry.curve_of(one_too_many, one_too_many, one_too_many)["event"]) < entry.BINS_MAX
     few = entry.curve_of(np.arange(3), numbers[:3], numbers[:3])
     assert few == {"event": [0, 1, 2], "min": few["max"], "max": numbers[:3].tolist()}
 

@@ -102,6 +102,13 @@ def test_placement_depends_on_the_layout_and_on_pools(trace: Path) -> None:
         assert each.footprint_ratio > 1
 
 
+def test_a_plan_without_pools_is_a_plain_tlsf(trace: Path) -> None:
+    """[PLAN-7] Not a budgeted heap with an empty table."""
+    empty = SimpleNamespace(classes=[])
+    assert smallest_heap(trace, "budget", empty) == smallest_heap(trace, "tlsf")
+    assert replay(trace, "budget", empty).placement_hash == replay(trace, "tlsf").placement_hash
+
+
 @pytest.mark.parametrize("system", ["tlsf", "static"])
 @pytest.mark.parametrize("events", [3000, 150_000])
 def test_a_streamed_trace_is_replayed_as_one_in_memory(
