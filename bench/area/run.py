@@ -41,11 +41,13 @@ WORK = ROOT / "build" / "area"
 SEED = 1
 TARGET_MHZ = 100
 COLUMNS = {"lut": "lut", "ff": "ff", "bram": "block_rams"}
-PAGE_BITS = FRAME_BITS = 18
+DEFAULT_BITS = 18  # of page and frame numbers
+SMALLER_BITS = (10, 14)  # windows and frames of 4 MiB and 64 MiB
 RANGE = r"\[(.+?):0\]"  # a dimension of a port
 RAM_CELL_BITS = 16 * 4
 BLOCK_BITS = 18 * 1024
-ENTRY_BITS = FRAME_BITS + 3  # frame and rights
+RIGHTS_BITS = 3
+ENTRY_BITS = DEFAULT_BITS + RIGHTS_BITS  # frame and rights
 SIZE_BITS = 7  # a page of the composable unit: one bit per order
 NOT_MEASURED = ("bare", "probe")  # without an MMU, and a unit for tests
 
@@ -75,12 +77,16 @@ class Design:
     arrays: Arrays
     parameters: dict[str, int] = field(default_factory=dict)
 
+    def size(self, name: str) -> int:
+        """PageBits or FrameBits; the units' default is the same for both."""
+        return self.parameters.get(name, DEFAULT_BITS)
+
 
 def tlb_arrays(sets: int, ways: int, sets2: int = 0, ways2: int = 0) -> Arrays:
     """Arrays of hw/tlb with LRU and 2 bits for the owner: entries, pairs of ways, counters."""
 
     def level(sets: int, ways: int) -> tuple[int, int]:
-        tag = PAGE_BITS - (sets.bit_length() - 1)
+        tag = DEFAULT_BITS - (sets.bit_length() - 1)
         return sets * ways * (tag + ENTRY_BITS + 2), sets * ways * (ways - 1) // 2
 
     counters = 32 * (2 * 4 + 4 * 4)
@@ -95,12 +101,18 @@ def tlb_arrays(sets: int, ways: int, sets2: int = 0, ways2: int = 0) -> Arrays:
 def shapes() -> dict[str, dict[str, tuple[Arrays, dict[str, int]]]]:
     """By the unit, the measured shapes by their suffix: arrays, and the module's parameters."""
     slots = 4
-    lookup = slots * (4 + 4 * PAGE_BITS + 30)
-    entry = PAGE_BITS + SIZE_BITS + ENTRY_BITS
+    entry = DEFAULT_BITS + SIZE_BITS + ENTRY_BITS
+    rtmmu, rtmmu_tlb = {}, {}
+    for bits in (*SMALLER_BITS, DEFAULT_BITS):
+        lookup = slots * (4 + 4 * bits + 30)
+        suffix = "" if bits == DEFAULT_BITS else f"-{bits}"
+        parameters = {"PageBits": bits, "FrameBits": bits}
+        rtmmu[suffix] = Arrays(lookup), parameters
+        rtmmu_tlb[suffix] = Arrays(lookup + 4 * (3 * bits + RIGHTS_BITS)), parameters
     return {
         "pagetable": {"": (Arrays(small=slots * 4), {})},
-        "rtmmu": {"": (Arrays(small=lookup), {})},
-        "rtmmu-tlb": {"": (Arrays(lookup + 4 * (2 * PAGE_BITS + ENTRY_BITS)), {})},
+        "rtmmu": rtmmu,
+        "rtmmu-tlb": rtmmu_tlb,
         "composable": {
             f"-{entries}": (
                 Arrays(small=2 * entries * entry, distributed=64 * (entry + 1)),
@@ -205,12 +217,11 @@ def ports(design: Design) -> list[tuple[str, str, int]]:
 
 def _size(design: Design, name: str, high: str) -> int:
     """The size of a dimension with this highest index."""
-    sizes = {"PageBits": PAGE_BITS, "FrameBits": FRAME_BITS}
     words = re.fullmatch(r"(PageBits|FrameBits)?(-1)?(\d+)?", high.replace(" ", ""))
     if words is None:
         raise SynthesisError(f"{design.module}: no idea how wide {name} is: {high}")
     base, minus, number = words.groups()
-    return sizes.get(base, 0) - bool(minus) + int(number or 0) + 1
+    return (design.size(base) if base else 0) - bool(minus) + int(number or 0) + 1
 
 
 def wrapper(design: Design) -> str:

@@ -1,7 +1,8 @@
 """bench/area notices a memory that synthesis dropped, and wraps every port of the socket.
 
-Method: Yosys on the smallest unit; on a memory of structs, which Yosys drops without a word; and
-on numbers made wrong by hand. Places and clocks are the business of `make bench B=area`.
+Method: Yosys on the smallest unit, and on all others if slow tests run: the pages have the cells.
+Then on a memory of structs, which Yosys drops without a word; and on numbers made wrong by hand.
+Places and clocks are the business of `make bench B=area`.
 """
 
 import dataclasses
@@ -11,8 +12,11 @@ import pytest
 
 from bench.area import run as area
 from bench.area.ecp5 import SynthesisError
+from bench.commands import ROOT
 from tautochrone.tile.units import units
 
+PAGES = [ROOT / "hw/README.md", ROOT / "docs/ports/soc.md"]
+NOT_SMALL = [name for name in units() if name not in ("pagetable", *area.NOT_MEASURED)]
 SOCKET_INPUT_BITS = 253
 SOCKET_OUTPUT_BITS = 220
 STRUCTS = """
@@ -43,11 +47,16 @@ def design(name: str) -> area.Design:
     return next(each for each in area.designs() if each.name == name)
 
 
-def test_smallest_unit(folder: Path) -> None:
-    """The page table unit has its 16 bits of arrays, and is small."""
-    row = area.synthesized(design("pagetable"), folder)
-    assert row["memory_bits"] == 16
-    assert 0 < row["lut"] < 200 and 0 < row["ff"] < 100 and row["bram"] == 0
+@pytest.mark.parametrize(
+    "unit", ["pagetable", *(pytest.param(name, marks=pytest.mark.slow) for name in NOT_SMALL)]
+)
+def test_the_pages_have_its_cells(unit: str, folder: Path) -> None:
+    """Those of all its shapes. The page table unit, the smallest, has its 16 bits of arrays."""
+    module = units()[unit].module
+    rows = [area.synthesized(each, folder) for each in area.designs() if each.module == module]
+    assert unit != "pagetable" or rows[0]["memory_bits"] == 16
+    luts, ffs = ("; ".join(f"{row[key]:,}" for row in rows) for key in ("lut", "ff"))
+    assert any(f" | {luts} | {ffs} | " in page.read_text() for page in PAGES), (luts, ffs)
 
 
 def test_memory_of_structs_is_noticed(folder: Path) -> None:
@@ -77,6 +86,8 @@ def test_numbers_that_cannot_be(change: dict[str, int]) -> None:
 def test_wrapper_has_every_port() -> None:
     """All units have the same ports, each bit after and before a register."""
     for each in area.designs():
+        if each.size("PageBits") != area.DEFAULT_BITS:
+            continue
         bits = {"input": 0, "output": 0}
         for direction, _, count in area.ports(each):
             bits[direction] += count

@@ -2,19 +2,26 @@
 // formal tools.
 //
 // `TAU_ASSERT(Name, condition) is checked at every rising edge of clk_i while rst_ni is high.
+// - FORMAL: a proof goal. Yosys' read_verilog -formal defines it.
+// - SYNTHESIS without VERILATOR: nothing. Synthesis tools define SYNTHESIS. So does the tile's
+//   build, for Ibex.
 // Ibex's own assertion package switches its assertions off when Verilator reads it.
 `ifndef TAU_ASSERT_SVH
 `define TAU_ASSERT_SVH
 
-`ifdef YOSYS
+`ifdef SYNTHESIS
+`ifndef VERILATOR
+`define TAU_ASSERT_IGNORED
+`endif
+`endif
+
 `ifdef FORMAL
 `define TAU_ASSERT(Name, Condition)                                                                \
   always @(posedge clk_i) begin                                                                    \
     if (rst_ni) Name: assert (Condition);                                                          \
   end
-`else
+`elsif TAU_ASSERT_IGNORED
 `define TAU_ASSERT(Name, Condition)
-`endif
 `else
 `define TAU_ASSERT(Name, Condition)                                                                \
   always_ff @(posedge clk_i or negedge rst_ni) begin : Name                                        \
