@@ -18,6 +18,7 @@ ADDRESS = "define TAU_COMPOSE_ADDRESS_SYSTEM 0x80000400u\n"
 STALE = {
     "a number": ("facts/trace.toml", "double_free = 4", "double_free = 8", "trace_format.h is st"),
     "an address": ("facts/gen/tau_compose_format.h", ADDRESS, "", "compose_format.h is stale"),
+    "a list of files": ("hw/rtmmu.f", "rtmmu/rtl/tau_rtmmu.sv\n", "", "rtmmu.f is stale"),
     "a gap": ("facts/status.toml", "rights = [2,", "rights = [4,", r"numbers of \[cause\] must be"),
 }
 
