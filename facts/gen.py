@@ -124,7 +124,8 @@ def systemverilog_constants(facts: Facts) -> list[str]:
 def systemverilog_enum(name: str, bits: int, facts: Facts) -> list[str]:
     """The constants as an enumeration: lint accepts that a unit does not use all of them."""
     rows = [f"  {camel(each)} = {bits}'h{value:x}" for each, value in constants(facts)]
-    return [f"typedef enum logic [{bits - 1}:0] {{", *",\n".join(rows).split("\n"), f"}} {name};"]
+    inner = [*(f"{row}," for row in rows[:-1]), rows[-1]]
+    return [f"typedef enum logic [{bits - 1}:0] {{", *inner, f"}} {name};"]
 
 
 def outputs() -> dict[Path, str]:
