@@ -106,7 +106,8 @@ def shapes() -> dict[str, dict[str, tuple[Arrays, dict[str, int]]]]:
     for bits in (*SMALLER_BITS, DEFAULT_BITS):
         lookup = slots * (4 + 4 * bits + 30)
         suffix = "" if bits == DEFAULT_BITS else f"-{bits}"
-        parameters = {"PageBits": bits, "FrameBits": bits}
+        # Yosys makes other cells of a default that is set, too.
+        parameters = {"PageBits": bits, "FrameBits": bits} if suffix else {}
         rtmmu[suffix] = Arrays(lookup), parameters
         rtmmu_tlb[suffix] = Arrays(lookup + 4 * (3 * bits + RIGHTS_BITS)), parameters
     return {
