@@ -2,6 +2,7 @@
 
 # Built into Python: `signal` is a file, and Ctrl-C while it is read would print a traceback.
 import _signal
+import errno
 import sys
 
 from tautochrone import OUT_OF_MEMORY
@@ -17,7 +18,10 @@ def main() -> None:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     try:
         from tautochrone import cli
-    except MemoryError:
+    except (MemoryError, SystemError, OSError) as error:
+        # Without memory, Python may also lose the error while it imports, or list no folder.
+        if isinstance(error, OSError) and error.errno != errno.ENOMEM:
+            raise
         sys.exit("tau: {}\n  next: {}".format(*OUT_OF_MEMORY))
     cli.main()
 
