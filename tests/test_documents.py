@@ -26,7 +26,7 @@ QUOTED_PAGE = re.compile(
     r'docs/(?P<side>design|spec)/(?P<page>\w+)\.md(?:,\s+(?:(?://|#)\s*)?\\?"(?P<section>[^"\\]+))?'
 )
 # Only the design is about the source's style, written files, and the report's figures.
-WITHOUT_SPECIFICATION = {"files", "house", "report"}
+WITHOUT_SPECIFICATION = {"files", "house", "report", "who"}
 WITHOUT_DESIGN = {"bounds"}
 PAPERS = ROOT / "docs" / "papers.md"
 # README's name of a workload, and repro/rtmmu's.

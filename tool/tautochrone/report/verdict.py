@@ -27,7 +27,7 @@ def verdict(
     completed count. If there are none, the sentences say which command to run.
     """
     counted = [entry for entry in entries if entry.held and entry.footprint_bytes]
-    held = f"It holds {of_bytes(peak_live_bytes)} at its peak."
+    held = f"This program holds {of_bytes(peak_live_bytes)} at its peak."
     planned = next((entry for entry in counted if entry.role == PLANNED), None)
     plain = next((entry for entry in counted if entry.role == OURS), None)
     chosen, name = (planned, "the plan") if planned else (plain, PLAIN)
