@@ -34,6 +34,19 @@ static void *ours(void *pointer) {
     return pointer;
 }
 
+// The first calls of all: what is not an object is refused, though no heap is there yet.
+__attribute__((constructor(101))) static void check_foreign(void) {
+    static uint64_t words[16];
+    uint64_t *volatile foreign = &words[8];  // not known to the compiler, which would warn
+    free(foreign);
+    errno = 0;
+    CHECK(realloc(foreign, 8) == NULL && errno == ENOMEM);
+    CHECK(malloc_usable_size(foreign) == 0);
+    for (size_t i = 0; i < 16; i++) {
+        CHECK(words[i] == 0);
+    }
+}
+
 static void check_growth(void) {
     unsigned char *bytes = NULL;
     char *between[64];

@@ -71,7 +71,7 @@ void *calloc(size_t count, size_t size) {
 }
 
 void free(void *pointer) {
-    if (pointer != NULL) {
+    if (pointer != NULL && heap_is_ready()) {
         (void)tau_plan_free(heap, pointer);
     }
 }
@@ -84,7 +84,7 @@ void *realloc(void *pointer, size_t size) {
         free(pointer);
         return NULL;
     }
-    return heap_object_or_error(tau_plan_realloc(heap, pointer, size));
+    return heap_object_or_error(heap_is_ready() ? tau_plan_realloc(heap, pointer, size) : NULL);
 }
 
 void *memalign(size_t alignment, size_t size) {
@@ -125,7 +125,7 @@ void cfree(void *pointer) {
 }
 
 size_t malloc_usable_size(void *pointer) {
-    return pointer == NULL ? 0 : tau_plan_usable_size(heap, pointer);
+    return pointer != NULL && heap_is_ready() ? tau_plan_usable_size(heap, pointer) : 0;
 }
 
 // One for each kind of plan.
