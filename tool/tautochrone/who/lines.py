@@ -26,6 +26,7 @@ OPAQUE = {
 EXTENDED, DW_LNE_END_SEQUENCE, DW_LNE_SET_ADDRESS = 0, 1, 2
 DW_LNS_COPY, DW_LNS_ADVANCE_PC, DW_LNS_ADVANCE_LINE, DW_LNS_SET_FILE = 1, 2, 3, 4
 DW_LNS_CONST_ADD_PC, DW_LNS_FIXED_ADVANCE_PC = 8, 9
+ADDRESS_BYTES_MAX = 8  # what claims more is damaged, and would make each later row slow
 ORIGINS_MAX = 8  # from an inlined call to its function, and to its declaration in a class
 
 
@@ -156,7 +157,8 @@ def _rows_of(program: Any) -> Iterator[tuple[int, int, int, bool]]:
                 yield address, file, line, True
                 address, file, line = 0, 1, 1
             elif size and code[at] == DW_LNE_SET_ADDRESS:
-                address = int.from_bytes(code[at + 1 : at + size], order)
+                end = at + min(size, ADDRESS_BYTES_MAX + 1)
+                address = int.from_bytes(code[at + 1 : end], order)
             at += size
         elif opcode == DW_LNS_COPY:
             yield address, file, line, False

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone.files import elf_file
+from tautochrone.targets import limited
 from tautochrone.who.lines import Frame, frames_of
 
 DEBUG_ROOT = Path("/usr/lib/debug")
-DEMANGLER = ("c++filt", "--no-params")
-DEMANGLER_SECONDS_MAX = 300
+# A name of 300 characters may stand for one of a gigabyte.
+DEMANGLER = ("sh", "-c", "ulimit -S -v 65536; c++filt --no-params | head -c 67108864")
+DEMANGLER_SECONDS_MAX = 60
 STEP = "build it again with -g"
 NO_DEBUG = "has no debugging information"
 
@@ -88,21 +90,15 @@ def _debug_files(path: Path, elf: Any, build_id: str) -> list[Path]:
 
 
 def demangled(names: Sequence[str]) -> dict[str, str]:
-    """C++ and Rust names as people write them, of one run of c++filt; unchanged without it."""
+    """C++ and Rust names as people write them, of one run of c++filt; unchanged without it,
+    and those that are too long.
+    """
     mangled = [name for name in dict.fromkeys(names) if name.startswith(("_Z", "_R"))]
     mangled = [name for name in mangled if name.isprintable()]
     if not mangled:
         return {}
     try:
-        done = subprocess.run(
-            DEMANGLER,
-            input="\n".join(mangled) + "\n",
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=DEMANGLER_SECONDS_MAX,
-            check=False,
-        )
+        done = limited.run(DEMANGLER, DEMANGLER_SECONDS_MAX, given="\n".join(mangled) + "\n")
     except (OSError, subprocess.TimeoutExpired):
         return {}
     plain = done.stdout.split("\n")[:-1]

@@ -4,6 +4,7 @@ Method: each allocation of a program has a size of its own, and its line in the 
 by that size.
 """
 
+import io
 import json
 import os
 import re
@@ -11,13 +12,14 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tautochrone.files import elf_file
 from tautochrone.files.elf_file import build_id_of
-from tautochrone.who import symbols
+from tautochrone.who import lines, symbols
 from tautochrone.who.lines import Frame
 from tautochrone.who.places import Place
 from testing import command
@@ -151,6 +153,25 @@ def test_an_inlined_call_has_all_its_frames(program: Path) -> None:
     assert outer == {"function": "main", "file": "src/main.c", "line": line}
 
 
+def test_an_address_of_a_line_program_has_its_size() -> None:
+    """One that claims a kilobyte is cut, so that damaged rows cost what others do."""
+    code = b"\0\x81\x08" + bytes([lines.DW_LNE_SET_ADDRESS]) + b"\xff" * 1024 + b"\x20"
+    program = SimpleNamespace(
+        stream=io.BytesIO(code),
+        program_start_offset=0,
+        program_end_offset=len(code),
+        structs=SimpleNamespace(little_endian=True),
+    )
+    header = {"opcode_base": 13, "minimum_instruction_length": 1, "line_base": -5, "line_range": 14}
+
+    class Program(dict[str, int]):
+        def __getattr__(self, name: str) -> object:
+            return getattr(program, name)
+
+    ((address, *_),) = lines._rows_of(Program(header))
+    assert address == (1 << 64) - 1 + (0x20 - 13) // 14
+
+
 def test_calls_inlined_from_headers_count_for_the_programs_own_line(tmp_path: Path) -> None:
     """vector::reserve has five functions of the library around operator new."""
     (tmp_path / "a.cpp").write_text(CXX)
@@ -266,6 +287,15 @@ def test_a_debug_file_is_found_by_build_id(
     told = symbols.told_of(stripped, [offset], False)
     line = MAIN.split("\n").index("int main(void) {") + 1
     assert told.frames == {offset: (Frame("main", "src/main.c", line),)} and told.remark == ""
+
+
+def test_a_name_that_unfolds_without_end_stays_as_it_is() -> None:
+    """Each level of a template has the one before twice. Other names are demangled."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    levels = "".join(f"S0_IS{digit}_S{digit}_E" for digit in digits[1:22])
+    endless = f"_Z1fI1PIiiE{levels}Evv"
+    assert symbols.demangled([endless, "_ZN3app4fillEv"])["_ZN3app4fillEv"] == "app::fill"
+    assert len(symbols.demangled([endless]).get(endless, "")) < 1 << 20
 
 
 def test_paths_are_short_where_the_name_tells_enough() -> None:
