@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tautochrone.errors import TauError
 from tautochrone.installation import needed
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def read(path: str | Path) -> pandas.DataFrame:
     return frame
 
 
-def plan(traces: Sequence[str | Path], **options: Any) -> Plan:
-    """Return the plan that `tau plan` makes of recordings, with all its sections.
+def plan(traces: str | Path | Sequence[str | Path], **options: Any) -> Plan:
+    """Return the plan that `tau plan` makes of a recording, or of several, with all its sections.
 
     Options: `margin` as a fraction (default: what the recordings advise), `planner`, `classes_max`,
     `layout`, `pools`, `skip_misuse`, and the others of tautochrone.heap.plan.Wanted. A plan has
@@ -69,17 +70,17 @@ def plan(traces: Sequence[str | Path], **options: Any) -> Plan:
     from tautochrone.heap.pools import AUTO
 
     wanted = Wanted(**{"margin": None, "pools": AUTO, **options})
-    made = make_plan([Path(trace) for trace in traces], wanted)
+    made = make_plan([Path(trace) for trace in _listed(traces, "recording")], wanted)
     return with_sections(made, wanted.skip_misuse, output.note).plan
 
 
 def replay(
     trace: str | Path,
-    on: Sequence[str] = ("tlsf",),
+    on: str | Sequence[str] = ("tlsf",),
     plan: Plan | str | Path | None = None,
     **options: Any,
 ) -> pandas.DataFrame:
-    """Replay a trace on systems; return a row for each, by name.
+    """Replay a trace on a system, or on several; return a row for each, by name.
 
     The columns are the keys of a system in `tau replay --json`; inner keys are joined with dots, as
     in "operations.malloc.count". Options: `heap_bytes`, `layout`, `isa` (to count instructions:
@@ -94,5 +95,13 @@ def replay(
 
     planned = load_plan(plan) if isinstance(plan, (str, Path)) else plan
     chosen = options_of(planned, **{**DEFAULTS, **options})
-    entries = entries_of(OpenTrace(Path(trace)), on, chosen)
+    entries = entries_of(OpenTrace(Path(trace)), _listed(on, "system"), chosen)
     return pandas.json_normalize([entry.document() for entry in entries]).set_index("name")
+
+
+def _listed(given: Any, noun: str) -> list[Any]:
+    """One thing, or all of a sequence. Raises TauError if there is none."""
+    listed = [given] if isinstance(given, (str, Path)) else [*given]
+    if not listed:
+        raise TauError(f"no {noun} is given", f"name a {noun}")
+    return listed

@@ -15,7 +15,11 @@ from tautochrone.plan import build as built
 from tautochrone.plan import sizes
 from tautochrone.plan.file import (
     ALIGNMENT_BYTES,
+    BANDS,
     CLASSES_MAX,
+    LAYOUTS,
+    MARGIN_MAX,
+    PLANNERS,
     Plan,
     PlanTrace,
     validate,
@@ -100,6 +104,21 @@ class Wanted:
     pools: str = pools.ALWAYS
     is_as_recorded: bool = False
     build: Build = Build()
+
+    def __post_init__(self) -> None:
+        """Raise TauError for a value that no plan can have."""
+        planners = [each for each in PLANNERS if each != BANDS]
+        choices = {"planner": planners, "pools": pools.WAYS, "layout": (None, *LAYOUTS)}
+        for name, known in choices.items():
+            value = getattr(self, name)
+            if value not in known:
+                step = f"use one of {', '.join(filter(None, known))}"
+                raise TauError(f"{name} {value!r} is unknown", step)
+        for name, most in (("margin", MARGIN_MAX), ("classes_max", CLASSES_MAX)):
+            value = getattr(self, name)
+            is_default = name == "margin" and value is None
+            if not is_default and not (isinstance(value, int | float) and 0 <= value <= most):
+                raise TauError(f"{name} {value!r} is not a number from 0 to {most:g}")
 
 
 def make_plan(

@@ -61,6 +61,34 @@ def test_failures_are_ours(tmp_path: Path) -> None:
             call(tmp_path / "missing.tau")
 
 
+def test_one_trace_or_system_needs_no_list(traces: list[Path]) -> None:
+    assert api.plan(traces[0], margin=0) == api.plan(str(traces[0]), margin=0)
+    assert list(api.replay(traces[0], "tlsf").index) == ["tlsf"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"margin": -1}, {"margin": float("nan")}, {"margin": float("inf")}, {"margin": "10%"}]
+    + [{"classes_max": -1}, {"classes_max": 1 << 40}, {"planner": "bands"}, {"planner": "nope"}]
+    + [{"pools": None}, {"layout": "nope"}],
+    ids=str,
+)
+def test_an_option_that_no_plan_can_have_is_refused(
+    traces: list[Path], wrong: dict[str, Any]
+) -> None:
+    """With its name, before a trace is read."""
+    (name,) = wrong
+    with pytest.raises(TauError, match=name):
+        api.plan(traces, **wrong)
+
+
+def test_none_is_refused(traces: list[Path]) -> None:
+    with pytest.raises(TauError, match="no recording is given"):
+        api.plan([])
+    with pytest.raises(TauError, match="no system is given"):
+        api.replay(traces[0], [])
+
+
 def test_the_notebook_runs_and_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its cells, in their order, in one namespace; its live bytes are those that `tau` counts."""
     notebook = json.loads((ROOT / "docs/tutorials/data-frames.ipynb").read_text())
