@@ -68,6 +68,8 @@ def _requirements() -> list[tuple[str, str, str]]:
         requirement, _, condition = line.partition(";")
         name = re.match(r"[\w.-]+", requirement)
         extra = re.search(r"""extra *== *["'](\w+)["']""", condition)
-        if name:
+        version = re.search(r"""python_version *(<|>=) *["']3\.(\d+)["']""", condition)
+        is_before = version is not None and sys.version_info < (3, int(version[2]))
+        if name and (version is None or is_before == (version[1] == "<")):
             found.append((name[0], requirement.strip(), extra[1] if extra else ""))
     return found

@@ -14,6 +14,8 @@ from tautochrone.errors import TauError
 METADATA = [
     "numpy<3,>=2.0",
     "pyelftools<1,>=0.31",
+    'highspy~=1.12.0; python_version < "3.14"',
+    'highspy~=1.13.0; python_version >= "3.14"',
     'unicorn<3,>=2.1; extra == "verify"',
     'capstone<6,>=5; extra == "verify"',
     'pythondata-cpu-ibex==7; extra == "tile"',
@@ -40,6 +42,15 @@ def test_the_next_step_installs_the_package_and_its_extra(
     error = installation.missing(module)
     assert error.message == f"the Python package {package} is not installed"
     assert error.next_step == f"{sys.executable} -m pip install {installs}"
+
+
+@pytest.mark.parametrize(("minor", "requirement"), [(11, "1.12.0"), (13, "1.12.0"), (14, "1.13.0")])
+def test_the_next_step_is_for_this_python(
+    minor: int, requirement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "requires", lambda _: METADATA)
+    monkeypatch.setattr(sys, "version_info", (3, minor, 0))
+    assert installation.pip_install("highspy").endswith(f" 'highspy~={requirement}'")
 
 
 def test_a_source_tree_without_metadata_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
