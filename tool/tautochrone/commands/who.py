@@ -198,7 +198,7 @@ def _held(kind: str) -> _View:
 
     def cells(row: _Row, total: float, _: Callable[[float], str]) -> tuple[str, ...]:
         size = row.counts[f"{kind}_bytes"]
-        part = f"{100 * size / total:.1f}" if total else ""
+        part = f"{100 * float(size) / total:.1f}" if total else ""
         return (f"{size:,}", part, f"{row.counts[f'{kind}_objects']:,}")
 
     return _View(

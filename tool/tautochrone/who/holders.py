@@ -20,8 +20,8 @@ MISUSE = ("double_frees", "unknown_frees")
 SUMS = ("made_bytes", "lived")
 # Sums of sizes and times of all events may exceed 64 bits: they are exact below 2^53.
 COUNT = np.dtype(
-    [(name, np.int64) for name in (*WHOLE, *MISUSE, "longest")]
-    + [(name, np.float64) for name in SUMS]
+    [(name, np.int64) for name in (*WHOLE, *MISUSE)]
+    + [("longest", np.uint64), *((name, np.float64) for name in SUMS)]
 )
 PEAK_BYTES_MAX = 1 << 62
 
@@ -147,7 +147,8 @@ class _Count:
         sites, makes = len(self.counts), events.makes
         self.counts["made"] += np.bincount(events.site[makes], minlength=sites)
         self.counts["made_bytes"] += np.bincount(events.site[makes], events.size[makes], sites)
-        whose, lived = events.was_site[events.ends], (events.time - events.was_made)[events.ends]
+        whose, ends = events.was_site[events.ends], events.ends
+        lived = (events.time - events.was_made)[ends].view(np.uint64)  # as times, modulo 2^64
         self.counts["ended"] += np.bincount(whose, minlength=sites)
         self.counts["lived"] += np.bincount(whose, lived, sites)
         np.maximum.at(self.counts["longest"], whose, lived)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -60,7 +61,7 @@ def _lines_in(
         return frames_of(elf.get_dwarf_info(follow_links=False), calls), ""
     build_id = elf_file.build_id_of(elf)
     for debug_path in _debug_files(path, elf, build_id):
-        if not debug_path.is_file():
+        if not os.path.isfile(debug_path):  # nor is a name that is too long
             continue
         with elf_file.opened(debug_path, STEP) as debug:
             if _has_lines(debug) and elf_file.build_id_of(debug) == build_id:

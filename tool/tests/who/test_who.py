@@ -269,6 +269,15 @@ def test_a_debug_file_gives_the_lines_of_a_stripped_program(moved: Path) -> None
     assert "libpart.so" in remarks(moved), "the debug file of another build"
 
 
+def test_a_debug_link_that_is_no_name_of_a_file_is_passed_over(moved: Path) -> None:
+    """Functions are still named by the program's own symbols."""
+    (moved.parent / "link").write_bytes(b"x" * 400 + bytes(8))
+    compiled(moved.parent, "strip", "libpart.so")
+    compiled(moved.parent, "objcopy", "--add-section", ".gnu_debuglink=link", "libpart.so")
+    os.utime(moved.parent / "libpart.so", (0, 0))
+    assert remarks(moved) == {"libpart.so": "is stripped and has no debugging information"}
+
+
 def test_a_debug_file_is_found_by_build_id(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,6 +335,18 @@ def test_a_program_that_changed_gives_no_lines(moved: Path) -> None:
     assert "is not the recorded program: it has build id" in done.stderr
     moved.unlink()
     assert remarks(moved)["program"] == "missing; name the recorded program or firmware with --elf"
+
+
+def test_huge_sizes_and_times(tmp_path: Path) -> None:
+    """Parts of the largest peak, and a life that ends at the last nanosecond."""
+    end, size = (1 << 64) - 1, (1 << 62) - 4
+    (tmp_path / "a.csv").write_text(f"op,id,size,time\nmalloc,a,{size},5\nfree,a,,{end}\n")
+    command.tau("import", tmp_path / "a.csv", "-o", tmp_path / "a.tau", expect=0)
+    done = command.tau("who", tmp_path / "a.tau", expect=0)
+    assert done.stdout.split("\n")[2].split()[:3] == [f"{size:,}", "100.0", "1"]
+    assert done.stderr == ""
+    (row,) = who(tmp_path / "a.tau")["rows"]
+    assert (row["mean_lifetime"], row["longest_lifetime"]) == (float(end - 5), end - 5)
 
 
 def test_a_recording_without_files(tmp_path: Path) -> None:
