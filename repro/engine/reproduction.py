@@ -36,6 +36,7 @@ from tautochrone.report import picture
 from tautochrone.report.page import page
 
 Stages = Mapping[str, Callable[[], dict[str, Any]]]
+OPTIONS = ("--record", "--write", "--quick")
 
 
 def names() -> list[str]:
@@ -126,6 +127,8 @@ class Reproduction:
     def main(self, arguments: list[str]) -> None:
         """Do what the file's head says."""
         names = [name for name in arguments if not name.startswith("--")]
+        if unknown := {*arguments} - {*names} - {*OPTIONS}:
+            sys.exit(f"no option is called {', '.join(unknown)}; there are {', '.join(OPTIONS)}")
         if "--quick" in arguments:
             small = Results(self.stored.home.name, self.stored.out / "quick" / "results")
             self.measure(chosen(self.quick, names or [*self.quick]), small)

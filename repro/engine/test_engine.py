@@ -231,6 +231,13 @@ def test_an_unknown_stage_ends_before_any_is_measured(small: Reproduction) -> No
     assert not small.stored.all_stored()
 
 
+def test_a_misspelled_option_measures_nothing(small: Reproduction) -> None:
+    """It would take hours, and then the results would lie elsewhere."""
+    with pytest.raises(SystemExit, match="no option is called --recrod; there are --record, --w"):
+        small.main(["--recrod", "one"])
+    assert not small.stored.all_stored()
+
+
 def test_a_quick_run_leaves_what_is_checked_in(small: Reproduction) -> None:
     small.main(["--quick"])
     assert not small.stored.all_stored()
