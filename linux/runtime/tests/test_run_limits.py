@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.run import report
 from testing.recorded import Build, Tau
 from testing.runtime import MakePlan, Run, RunProgram, settings_variables
 
@@ -89,6 +90,16 @@ def test_strict_refuses_what_exceeds_a_limit(limited: RunProgram) -> None:
     assert (site["objects"], site["refusals"], site["refused_bytes"]) == (0, 5, SIZE)
     told = rf"  5 requests from work \(.*{SOURCE.name}:{CALL}\), the last of 40,000 bytes\n"
     assert re.search(told, done.stderr), done.stderr
+
+
+def test_call_sites_that_are_not_shown_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    """The five with most refusals are shown."""
+    sites = [report.Site("lib", at, 0, 0, at + 1, 8) for at in range(7)]
+    report._say_refusals(report.Report(refusals=28, sites=sites), "p", None)
+    heading, *rows, more = capsys.readouterr().err.splitlines()
+    assert heading == "tau: p: 28 requests refused"
+    assert [row.split()[0] for row in rows] == ["7", "6", "5", "4", "3"]
+    assert more == "  2 more in the result (--json)"
 
 
 def test_sizes_that_no_band_holds(build: Build, run: RunProgram, bands: MakePlan) -> None:

@@ -245,15 +245,18 @@ def say(
         if not has_limits:
             output.note(f"tau: {name}: {verdict}")
         return
-    output.warn(
+    _say_rows(
         f"tau: {name}: {output.count(report.spilled_objects, 'object')} with "
         f"{report.spilled_bytes:,} bytes did not fit the plan; the spill heap had "
         f"{report.spill_peak:,} bytes at its peak",
         None if has_limits else _step_after_spills(plan, report),
-    )
-    for site in [site for site in report.sites if site.objects][:SITES_SHOWN_MAX]:
-        objects = output.count(site.objects, "object")
-        output.warn(f"  {objects}, {site.size_bytes:,} bytes from {report.places[site].told()}")
+        [
+            f"{output.count(site.objects, 'object')}, {site.size_bytes:,} bytes from"
+            f" {report.places[site].told()}"
+            for site in report.sites if site.objects
+        ],
+        SITES_SHOWN_MAX,
+    )  # fmt: skip
 
 
 def _step_after_spills(plan: Plan, report: Report) -> str:
@@ -345,22 +348,28 @@ def _say_limits(report: Report, plan: Plan, name: str, threshold: int | None) ->
         )
 
 
-def _say_rows(text: str, step: str, rows: list[str]) -> None:
+def _say_rows(
+    text: str, step: str | None, rows: list[str], shown_max: int = BANDS_SHOWN_MAX
+) -> None:
     output.warn(text, step)
-    for row in rows[:BANDS_SHOWN_MAX]:
+    for row in rows[:shown_max]:
         output.warn(f"  {row}")
-    if len(rows) > BANDS_SHOWN_MAX:
-        output.warn(f"  {len(rows) - BANDS_SHOWN_MAX} more in the result (--json)")
+    if len(rows) > shown_max:
+        output.warn(f"  {len(rows) - shown_max} more in the result (--json)")
 
 
 def _say_refusals(report: Report, name: str, step: str | None) -> None:
-    output.warn(f"tau: {name}: {output.count(report.refusals, 'request')} refused", step)
     refused = sorted(report.sites, key=lambda site: -site.refusals)
-    for site in [site for site in refused if site.refusals][:SITES_SHOWN_MAX]:
-        output.warn(
-            f"  {output.count(site.refusals, 'request')} from {report.places[site].told()},"
+    _say_rows(
+        f"tau: {name}: {output.count(report.refusals, 'request')} refused",
+        step,
+        [
+            f"{output.count(site.refusals, 'request')} from {report.places[site].told()},"
             f" the last of {site.refused_bytes:,} bytes"
-        )
+            for site in refused if site.refusals
+        ],
+        SITES_SHOWN_MAX,
+    )  # fmt: skip
 
 
 def _say_tasks(report: Report, name: str, refused_step: str | None) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
+from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
 from tautochrone.files import elf_file, input_file
 from tautochrone.files.elf_file import build_id_of
@@ -62,9 +63,10 @@ class Place:
         return {name: value or None for name, value in self.frame._asdict().items()}
 
     def told(self) -> str:
-        """The place in one text."""
+        """The place in one line."""
         function = self.frame.function
-        return f"{function} ({self.at})" if function and self.at else function or self.at
+        text = f"{function} ({self.at})" if function and self.at else function or self.at
+        return in_one_line(text)
 
 
 def _is_library(file: str) -> bool:

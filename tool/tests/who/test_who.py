@@ -316,6 +316,12 @@ def test_paths_are_short_where_the_name_tells_enough() -> None:
     assert at("/usr/include/b.h", "/home/me/b.cpp", "/home/me/c.cpp") == "/home/me/b.cpp:3"
 
 
+def test_a_place_is_one_line_whatever_its_names() -> None:
+    frame = Frame("a\nb", "c\nd.c", 3)
+    assert Place("m", 1, (frame,)).told() == "a\\nb (c\\nd.c:3)"
+    assert Place("m\nn", 1).told() == "m\\nn+0x1"
+
+
 def test_a_program_that_changed_gives_no_lines(moved: Path) -> None:
     """By its build id; a library by its time. What was recorded is named with --elf."""
     kept = moved.with_name("kept")
