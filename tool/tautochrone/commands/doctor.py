@@ -1,6 +1,7 @@
 """`tau doctor`: checks what works on this machine, and prints how to repair what does not."""
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -85,7 +86,7 @@ def main_job() -> Finding:
                 return Finding(name, False, cause, use, True, "run it to see where it hangs")
             if done.returncode:
                 cause = f"tau {step[0]} failed with {done.returncode}: {_message(done.stderr)}"
-                return Finding(name, False, cause, use, True, "tau record --help")
+                return Finding(name, False, cause, use, True, _next_step(done.stderr))
     return Finding(name, True, "recorded, planned and replayed `ls`", use, True)
 
 
@@ -94,6 +95,12 @@ def _message(stderr: str) -> str:
     lines = stderr.strip().splitlines()
     why = [line for line in lines if line.startswith(("tau:", "Error:"))]
     return (why or lines or ["no message"])[-1]
+
+
+def _next_step(stderr: str) -> str:
+    """Return the next step that a failed command names, or where to look for one."""
+    steps = re.findall(r"^  next: (.+)$", stderr, re.MULTILINE)
+    return steps[-1] if steps else "tau record --help"
 
 
 def compilers() -> list[Finding]:
@@ -232,8 +239,12 @@ def examine(build: bool = False) -> list[Finding]:
     ]
     findings: list[Finding] = []
     for look in bars.progress(looks, "looking", len(looks)):
-        found = look()
-        findings += found if isinstance(found, list) else [found]
+        try:
+            found = look()
+        except ModuleNotFoundError as error:  # of a package that every installation should have
+            found = module(str(error.name).partition(".")[0], "most commands")
+        rows = found if isinstance(found, list) else [found]
+        findings += [each for each in rows if each not in findings]
     return findings
 
 

@@ -80,6 +80,30 @@ def test_a_failing_step_is_named_with_its_message(monkeypatch: pytest.MonkeyPatc
     assert not found.works and "tau record failed with 1: no message" in found.detail
 
 
+def test_the_next_step_is_that_of_the_failing_step(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tau = tmp_path / "python"
+    tau.write_text("#!/bin/sh\nprintf 'tau: no numpy\\n  next: install it\\n' >&2\nexit 1\n")
+    tau.chmod(0o700)
+    monkeypatch.setattr(doctor.sys, "executable", str(tau))
+    found = doctor.main_job()
+    assert found.detail.endswith("tau: no numpy") and found.next_step == "install it"
+
+
+def test_a_missing_package_that_checks_need_is_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All other checks are made."""
+
+    def look(*_: object) -> list[doctor.Finding]:
+        raise ModuleNotFoundError("no unheard_of.part", name="unheard_of.part")
+
+    for name in ("main_job", "access_recorder", "emulations", "systems", "composable"):
+        monkeypatch.setattr(doctor, name, look)
+    found = doctor.examine()
+    assert [one.name for one in found if one.detail == "not installed"].count("unheard_of") == 1
+    assert found[-1].name == "disk"
+
+
 def test_the_main_job_works_here() -> None:
     found = doctor.main_job()
     assert found.works, found.detail
