@@ -6,6 +6,7 @@
 //
 // Works with newlib, newlib-nano, picolibc, and with static Linux programs. Each function of the
 // heap is recorded once, as the program called it: with the requested size, and before main too.
+// glibc's valloc and pvalloc are not recorded.
 // What the library's functions call inside of each other is not recorded a second time.
 //
 // Where the recording goes:
