@@ -104,11 +104,11 @@ def test_what_describes_newlibs_heap_does_not_link(
         firmware.firmware([user, *HEAP], tmp_path, NEWLIB, library)
 
 
-def numbers_of(text: str) -> tuple[firmware.Printed, int, int]:
+def numbers_of(text: str) -> tuple[firmware.Printed, list[int]]:
     """What program.cpp prints: its result, and the bytes counted of its growth and in main."""
     line, counts = text.splitlines(keepends=True)
-    grew, used = re.fullmatch(r"grew (\d+) used (\d+)\n", counts).groups()
-    return firmware.printed(line), int(grew), int(used)
+    found = re.fullmatch(r"grew (\d+) used (\d+) all (\d+) (\d+)\n", counts)
+    return firmware.printed(line), [int(each) for each in found.groups()]
 
 
 def chunk_bytes(library: str, size_bytes: int) -> int:
@@ -155,7 +155,7 @@ def test_cpp_runs_on_its_plan(tmp_path: Path, library: str) -> None:
     program, trace = PROGRAMS / "program.cpp", tmp_path / "program.tau"
     recorder = (*NEWLIB, f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', WRAPS)
     recording = firmware.firmware([program, RECORDER], tmp_path, recorder, library)
-    said, grew, _ = numbers_of(firmware.emulate(recording, seed))
+    said, (grew, *_) = numbers_of(firmware.emulate(recording, seed))
     assert said.failed == 0
     assert misuse_of(import_file(tmp_path / CAPTURE, trace)) == (0, 0, 0, 0)
     sizes = [size for _, size, _ in firmware.calls_of(trace)]
@@ -167,6 +167,7 @@ def test_cpp_runs_on_its_plan(tmp_path: Path, library: str) -> None:
         tau_done(*words, "--header", tmp_path / "heap_plan.h")
         elf = firmware.firmware([program, *HEAP], tmp_path, NEWLIB, library)
         assert_nothing_of_its_allocator(tmp_path, library)
-        on_plan, _, used = numbers_of(firmware.emulate(elf, seed))
+        on_plan, (_, used, *whole) = numbers_of(firmware.emulate(elf, seed))
         assert on_plan == said
+        assert whole[0] == whole[1], "what is not used is free"
         assert used == used_in_main(load_plan(tmp_path / "plan.toml"), trace)

@@ -101,6 +101,8 @@ static void check_edges(void) {
     errno = 0;
     CHECK(calloc(huge, huge) == NULL && errno == ENOMEM);
     free(ours(calloc(nothing, 8)));
+    free(ours(calloc(8, nothing)));
+    CHECK(malloc_usable_size(NULL) == 0);
 }
 
 static void check_alignment(void) {
@@ -117,8 +119,15 @@ static void check_alignment(void) {
     CHECK(posix_memalign(&object, 128, 40) == 0 && (uintptr_t)ours(object) % 128 == 0);
     free(object);
     CHECK(posix_memalign(&object, 24, 40) == EINVAL && posix_memalign(&object, 2, 40) == EINVAL);
-    CHECK(posix_memalign(&object, 64, huge) == ENOMEM && errno == 0);
+    void *const before = object;
+    CHECK(posix_memalign(&object, 64, huge) == ENOMEM && errno == 0 && object == before);
+    CHECK(posix_memalign(&object, nothing, 40) == EINVAL);
     CHECK(memalign(24, 40) == NULL && errno == EINVAL);
+    errno = 0;
+    CHECK(memalign(nothing, 40) == NULL && errno == EINVAL);
+    errno = 0;
+    CHECK(memalign(64, huge) == NULL && errno == ENOMEM);
+    free(ours(memalign(64, nothing)));
 }
 
 static void check_statistics(void) {
@@ -181,13 +190,21 @@ static void check_churn(unsigned int seed) {
     }
 }
 
+// Each frees what it allocates.
+static void check_parts(void) {
+    static void (*const parts[])(void) = {check_growth, check_edges, check_alignment,
+                                          check_statistics, check_reentrant};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const size_t before = mallinfo().uordblks;
+        parts[i]();
+        CHECK(mallinfo().uordblks == before);
+    }
+}
+
 int main(void) {
-    check_growth();
+    CHECK(mallinfo().fordblks > TAU_PLAN_HEAP_BYTES / 2);
     check_library();
-    check_edges();
-    check_alignment();
-    check_statistics();
-    check_reentrant();
+    check_parts();
     check_churn(SEED);
     // All is free again but what the library keeps.
     free(ours(malloc(TAU_PLAN_SHARED_BYTES / 2)));

@@ -1,7 +1,7 @@
 // Every way from C++ to the heap, before main and in it: the operators, aligned and without
 // exceptions, resources of pmr, containers, and the functions of C. It takes a seed, and prints its
-// checksum, its failed calls, and the bytes that mallinfo counts. Objects of MARKS bytes say in a
-// recording where it counts.
+// checksum, its failed calls, and the bytes that mallinfo counts: used ones, and all at two times.
+// Objects of MARKS bytes say in a recording where it counts.
 #define _GNU_SOURCE
 #include <cstdint>
 #include <cstdio>
@@ -47,6 +47,10 @@ Type *made(Type *object, std::size_t alignment = 8) {
 
 unsigned counted() {
     return static_cast<unsigned>(mallinfo().uordblks);
+}
+
+unsigned counted_in_all() {
+    return counted() + static_cast<unsigned>(mallinfo().fordblks);
 }
 
 // Objects that only grow in size, so that no library puts one into the gap of another.
@@ -140,7 +144,8 @@ void use_functions_of_c() {
 int main(int count, char **arguments) {
     random_state = static_cast<std::uint32_t>(count > 1 ? std::atol(arguments[1]) : 1) * 2 + 1;
     std::map<std::uint32_t, std::vector<std::string>> lists;
-    unsigned used_bytes = 0;
+    const unsigned all_before = counted_in_all();
+    unsigned used_bytes = 0, all_bytes = 0;
     for (unsigned round = 0; round < 60; round++) {
         for (unsigned i = 0; i < 10; i++) {
             auto &list = lists[random_below(20)];
@@ -156,11 +161,12 @@ int main(int count, char **arguments) {
         if (round == 40) {
             void *mark = made(std::malloc(IN_MAIN));
             used_bytes = counted();
+            all_bytes = counted_in_all();
             std::free(mark);
         }
     }
     const auto failed = static_cast<unsigned>(failed_count);
     std::printf("checksum %08x failed %u\n", static_cast<unsigned>(checksum), failed);
-    std::printf("grew %u used %u\n", growth.bytes, used_bytes);
+    std::printf("grew %u used %u all %u %u\n", growth.bytes, used_bytes, all_before, all_bytes);
     return 0;
 }
