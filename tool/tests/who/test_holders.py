@@ -7,11 +7,13 @@ import random
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format as form
-from tautochrone.trace.file import open_trace
+from tautochrone.trace.file import OPS, open_trace
+from tautochrone.who.calls import calls_at
 from tautochrone.who.holders import Holders, holders_of
 from tool.tests.trace import trace_model
 
@@ -78,9 +80,44 @@ def test_counts_equal_a_plain_count(tmp_path: Path, events: int) -> None:
         assert found.counts["left_bytes"].sum() == reader.totals.end_live_bytes
 
 
+def test_the_peak_is_the_first_of_equal_ones(tmp_path: Path) -> None:
+    """Also of equal peaks in other blocks."""
+    ops = [form.OP_MALLOC, *[form.OP_FREE, form.OP_MALLOC] * (EVENTS // 2)]
+    made = trace_model.random_events(1, len(ops), misuse=False, touches=0.0)
+    for name in ("size_bytes", "slot", "align_log2"):
+        made[name][:] = 0
+    made["op"][:] = ops
+    made["size_bytes"][::2] = 24
+    trace_model.write(tmp_path / "a.tau", made)
+    assert counted(tmp_path / "a.tau").peak_event == 0
+
+
+def test_calls_of_any_block_are_told(tmp_path: Path) -> None:
+    """What was asked for at an event, and from where; by replays of what they refused."""
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    made = trace_model.random_events(seed, EVENTS, touches=0.0)
+    trace_model.write(tmp_path / "a.tau", made)
+    rows = list(trace_model.rows(made))
+    with open_trace(tmp_path / "a.tau") as reader:
+        starts = [reader.first_event(block) for block in range(reader.totals.blocks)]
+        assert len(starts) > 1
+        wanted = {0, *starts, EVENTS - 1, *random.Random(seed).sample(range(EVENTS), 20)}
+        calls = calls_at(reader, [None, *wanted])
+        modules = reader.sites()
+    assert calls.keys() == wanted
+    for number, call in calls.items():
+        _, size, _, _, site, op, _, _ = rows[number]
+        assert (call.event, call.op, call.size_bytes) == (number, OPS[op], size)
+        place = call.place and (call.place.module, call.place.offset)
+        assert place == (modules[site - 1] if site else None)
+        assert call.told().startswith("free from" if site and op == form.OP_FREE else OPS[op])
+
+
 def test_a_peak_beyond_what_is_counted_is_refused(tmp_path: Path) -> None:
     made = trace_model.random_events(1, 40, misuse=False, touches=0.0)
-    made["size_bytes"][made["op"] == form.OP_MALLOC] = 1 << 62
+    made["size_bytes"][made["op"] != form.OP_FREE] = 0
+    made["size_bytes"][np.flatnonzero(made["op"] == form.OP_MALLOC)[0]] = 1 << 62
     trace_model.write(tmp_path / "a.tau", made)
     with pytest.raises(TauError, match="its peak is above"):
         counted(tmp_path / "a.tau")
