@@ -193,7 +193,7 @@ def plan_of(kind: str, check_level: int) -> Plan:
         ("tlsf", 2, ()),
         ("tlsf", 1, ("-DconfigHEAP_CLEAR_MEMORY_ON_FREE=1",)),
         ("budget", 1, ("-DconfigAPPLICATION_ALLOCATED_HEAP=1",)),
-        ("pools", 1, ()),
+        ("pools", 1, ("-DportCHECK_IF_IN_ISR()=(suspended>0)",)),
     ],
 )
 def test_statistics_are_what_the_core_counts(

@@ -4,13 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static unsigned int suspended;
+
 #include "core/ports/freertos/heap_tautochrone.c"  // with its state
 
 enum { OBJECTS = 200, STEPS = 20000, SIZE_MAX_BYTES = 700 };
 
-static unsigned int suspended, locks, hooks, failed_assertions;
+static unsigned int locks, hooks, failed_assertions;
 static bool has_interrupt;
-static size_t traced_bytes, allocations, frees, least_bytes;
+static size_t traced_bytes, allocations, frees, least_bytes, requested_bytes;
 
 static void check(bool holds, int line) {
     if (!holds) {
@@ -44,17 +46,23 @@ static void interrupt(void) {
         const struct tau_heap_tautochrone_refusals before = tau_heap_tautochrone_refusals();
         has_interrupt = false;
         const unsigned int failed = failed_assertions;
+        const size_t least = xPortGetMinimumEverFreeHeapSize();
+        HeapStats_t said = {.xNumberOfFreeBlocks = 1};
         CHECK(pvPortMalloc(8) == NULL);
         vPortFree(ucHeap);
-        CHECK(failed_assertions == failed + 2);
-        CHECK(tau_heap_tautochrone_refusals().in_interrupts == before.in_interrupts + 2);
+        vPortGetHeapStats(&said);
+        CHECK(said.xNumberOfFreeBlocks == 0 && said.xAvailableHeapSpaceInBytes == 0);
+        xPortResetHeapMinimumEverFreeHeapSize();
+        CHECK(xPortGetMinimumEverFreeHeapSize() == least);
+        CHECK(failed_assertions == failed + 4);
+        CHECK(tau_heap_tautochrone_refusals().in_interrupts == before.in_interrupts + 4);
         CHECK(tau_heap_tautochrone_refusals().misuses == before.misuses);
         has_interrupt = true;
     }
 }
 
 void count_malloc(const void *object, size_t size_bytes) {
-    CHECK(suspended == 1);
+    CHECK(suspended == 1 && (object != NULL || size_bytes == requested_bytes));
     traced_bytes += object == NULL ? 0 : size_bytes;
     interrupt();
 }
@@ -91,6 +99,47 @@ static size_t counted_bytes(void) {
     return bytes;
 }
 
+// Free blocks: the largest objects in them.
+static size_t smallest_bytes, largest_bytes, blocks;
+
+static void add_blocks(size_t object_bytes, size_t count) {
+    if (count != 0) {
+        smallest_bytes = object_bytes < smallest_bytes ? object_bytes : smallest_bytes;
+        largest_bytes = object_bytes > largest_bytes ? object_bytes : largest_bytes;
+        blocks += count;
+    }
+}
+
+static bool add_block(void *unused, void *payload, size_t size_bytes, bool is_free) {
+    const size_t canary_bytes = TAU_CHECK_LEVEL == 2 ? sizeof(tau_word) : 0;
+    (void)unused;
+    (void)payload;
+    add_blocks(size_bytes - canary_bytes, is_free ? 1 : 0);
+    return true;
+}
+
+static void count_free_blocks(void) {
+    smallest_bytes = SIZE_MAX;
+    largest_bytes = blocks = 0;
+#if TAU_PLAN_CLASSES_COUNT > 0
+    for (size_t i = 0; i < TAU_PLAN_CLASSES_COUNT; i++) {
+#if defined(TAU_POOLS_H)
+        const struct tau_pools_band_statistics one = tau_pools_band_statistics(tau_heap.plan, i);
+        add_blocks(one.size_bytes, one.limit_count - one.used_count);
+#else
+        const struct tau_budget_class_statistics one =
+            tau_budget_class_statistics(tau_heap.plan, i);
+        add_blocks(one.size_bytes, one.count - one.used_count);
+#endif
+    }
+#if !defined(TAU_POOLS_H)
+    tau_tlsf_walk(tau_budget_shared(tau_heap.plan), add_block, NULL);
+#endif
+#else
+    tau_tlsf_walk(tau_heap.plan, add_block, NULL);
+#endif
+}
+
 static void check_all(size_t whole_bytes) {
     HeapStats_t said;
     const size_t free_bytes = counted_bytes();
@@ -103,16 +152,10 @@ static void check_all(size_t whole_bytes) {
     CHECK(said.xMinimumEverFreeBytesRemaining == least_bytes);
     CHECK(said.xNumberOfSuccessfulAllocations == allocations);
     CHECK(said.xNumberOfSuccessfulFrees == frees);
-    CHECK((said.xNumberOfFreeBlocks == 0) == (free_bytes == 0));
-    if (free_bytes != 0) {
-        CHECK(said.xSizeOfSmallestFreeBlockInBytes <= said.xSizeOfLargestFreeBlockInBytes);
-        CHECK(said.xSizeOfSmallestFreeBlockInBytes * said.xNumberOfFreeBlocks <= free_bytes);
-        CHECK(said.xSizeOfLargestFreeBlockInBytes * said.xNumberOfFreeBlocks +
-                  said.xNumberOfFreeBlocks * 2 * sizeof(tau_word) >= free_bytes);
-        CHECK(TAU_PLAN_CLASSES_COUNT > 0 || said.xNumberOfFreeBlocks > 1 ||
-              said.xSizeOfLargestFreeBlockInBytes ==
-                  free_bytes - sizeof(tau_word) * (TAU_CHECK_LEVEL == 2 ? 2 : 1));
-    }
+    count_free_blocks();
+    CHECK(said.xNumberOfFreeBlocks == blocks);
+    CHECK(said.xSizeOfSmallestFreeBlockInBytes == smallest_bytes);
+    CHECK(said.xSizeOfLargestFreeBlockInBytes == largest_bytes);
 }
 
 // The first object, and what the fresh heap had.
@@ -185,7 +228,7 @@ int main(int count, char **arguments) {
             objects[i] = NULL;
         } else {
             const bool is_zeroed = rand() % 4 == 0;
-            sizes[i] = (size_t)rand() % SIZE_MAX_BYTES / 4 * 4;
+            requested_bytes = sizes[i] = (size_t)rand() % SIZE_MAX_BYTES / 4 * 4;
             objects[i] = is_zeroed ? pvPortCalloc(sizes[i] / 4, 4) : pvPortMalloc(sizes[i]);
             CHECK(locks == before + 1);
             CHECK((uintptr_t)objects[i] % portBYTE_ALIGNMENT == 0);
