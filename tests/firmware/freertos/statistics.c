@@ -110,6 +110,7 @@ static void add_blocks(size_t object_bytes, size_t count) {
     }
 }
 
+#ifndef TAU_POOLS_H
 static bool add_block(void *unused, void *payload, size_t size_bytes, bool is_free) {
     const size_t canary_bytes = TAU_CHECK_LEVEL == 2 ? sizeof(tau_word) : 0;
     (void)unused;
@@ -117,6 +118,7 @@ static bool add_block(void *unused, void *payload, size_t size_bytes, bool is_fr
     add_blocks(size_bytes - canary_bytes, is_free ? 1 : 0);
     return true;
 }
+#endif
 
 static void count_free_blocks(void) {
     smallest_bytes = SIZE_MAX;
