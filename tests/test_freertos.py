@@ -172,6 +172,10 @@ def test_a_wrong_build_is_refused(done: Path, case: str) -> None:
 
 # ---- On this machine ----
 
+REFUSED_HERE = {
+    "-DportBYTE_ALIGNMENT=64": "the port wants a larger alignment",
+    "-DconfigNUMBER_OF_CORES=2": "this port does not tell, and has several cores",
+}
 CORE = ("tlsf", "budget", "pools")
 CLASSES = (PlanClass(24, 40), PlanClass(104, 12), PlanClass(616, 3))
 
@@ -210,6 +214,16 @@ def test_statistics_are_what_the_core_counts(
     run("gcc", *words, *sources, "-o", "statistics", cwd=tmp_path)
     said = run("./statistics", str(seed), cwd=tmp_path)
     assert re.fullmatch(r"[1-9]\d* refused\n", said)
+
+
+@pytest.mark.parametrize("define", REFUSED_HERE)
+def test_a_port_of_the_kernel_that_is_not_served_is_refused(tmp_path: Path, define: str) -> None:
+    save_header(plan_of("tlsf", 1), tmp_path / "heap_plan.h", "a test")
+    folders = [f"-I{folder}" for folder in (ROOT, KERNEL, PROJECT, tmp_path)]
+    words = ("gcc", "-Os", "-fsyntax-only", *folders, define, PORT / "heap_tautochrone.c")
+    made = subprocess.run(words, capture_output=True, text=True)
+    assert made.returncode != 0
+    assert REFUSED_HERE[define] in made.stderr
 
 
 TASKS_MAX = 32  # TAU_RECORD_TASKS of core/ports/record_wrap.c

@@ -19,7 +19,9 @@ typedef uint32_t StackType_t;
 #define pdPASS pdTRUE
 #define pdFAIL pdFALSE
 #define portMAX_DELAY 0xffffffffu
+#ifndef portBYTE_ALIGNMENT
 #define portBYTE_ALIGNMENT 8
+#endif
 #define portYIELD_FROM_ISR(is_due) ((is_due) != pdFALSE ? kernel_yield() : (void)0)
 
 #define PRIVILEGED_DATA
