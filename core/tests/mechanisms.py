@@ -41,6 +41,14 @@ BUILDS = [
     Build(32, 1, 0, "-O1", "gcc", True, (*STRICT, *LARGE, "__arm__", "TAU_BITS_SCAN=0")),
 ]
 SMALL_CACHES = BUILDS[3]
+# Of check-all: what the builds above have only together with something else.
+APART = [
+    Build(64, 1, 0, "-Os", "gcc", defines=("TAU_ASSERT_LEVEL=1",)),
+    Build(32, 1, 0, "-O1", "gcc", True, (*STRICT, "__arm__", "TAU_BITS_SCAN=0")),
+    Build(32, 1, 0, "-O1", "gcc", True, (*STRICT, *LARGE)),
+    Build(64, 1, 0, "-Os", "gcc", False, (*STRICT, *SMALL)),
+]
+STRICT_CACHES = APART[-1]
 FUZZED = Build(64, 2, 1, "-O1", "clang-14", sanitize=True, defines=STRICT)
 
 
@@ -124,9 +132,10 @@ MECHANISMS = [
             States(0, 1 << 20, (1, 5, 4, 3), SMALL_CACHES),
             States(0, 1 << 20, (2, 5, 3, 2), SMALL_CACHES),
             States(0, 1 << 20, (3, 4, 2, 1), SMALL_CACHES),
-            States(0, 1 << 20, (1, 5, 4, 4), SMALL_CACHES, is_slow=True),
-            States(0, 1 << 20, (2, 4, 4, 3), SMALL_CACHES, is_slow=True),
-            States(0, 1 << 20, (3, 4, 3, 2), SMALL_CACHES, is_slow=True),
+            States(0, 1 << 20, (0, 5, 3, 3), STRICT_CACHES, is_slow=True),
+            States(0, 1 << 20, (1, 5, 4, 4), STRICT_CACHES, is_slow=True),
+            States(0, 1 << 20, (2, 4, 4, 3), STRICT_CACHES, is_slow=True),
+            States(0, 1 << 20, (3, 4, 3, 2), STRICT_CACHES, is_slow=True),
         ),
         replay=CodeCacheReplay,
         modeled=60_000,

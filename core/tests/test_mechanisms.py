@@ -24,6 +24,7 @@ from core.tests.kit.core_build import (
     program_of,
 )
 from core.tests.mechanisms import (
+    APART,
     BUILDS,
     FUZZED,
     MECHANISMS,
@@ -93,7 +94,7 @@ def test_example(build: Build, case: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("build", MATRIX, ids=str)
+@pytest.mark.parametrize("build", [*MATRIX, *APART], ids=str)
 def test_examples_in_every_build(build: Build) -> None:
     """All cases."""
     print(run_program(program_of(build), ["examples"], RUN_SECONDS_MAX))
