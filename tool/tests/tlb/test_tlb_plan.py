@@ -3,6 +3,7 @@ what it refuses."""
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from tautochrone.errors import EXIT_FAILED, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, Tau
 from tautochrone.facts import geometry_format
 from tautochrone.plan.file import load_any_plan, load_plan, plan_text, without_heap
 from tautochrone.tlb.geometry import known_geometry
-from tautochrone.tlb.partition import CODE, GLOBALS, STACK
+from tautochrone.tlb.in_c import MODES, geometry_row, partition_row
+from tautochrone.tlb.partition import CODE, GLOBALS, HEAP, PARTS, STACK, UNCOLORED, Run, role_of
 from tautochrone.tlb.planning.planner import plan_partition
 from testing.command import tau
 from testing.random_trace import MALLOC, write_events
@@ -285,6 +287,56 @@ def test_the_core_takes_the_header(tmp_path: Path, core: Path, name: str) -> Non
         wanted += [f"{number} {run.start} {run.size_bytes}" for run in runs]
     wanted.append(f"stack 1 {partition.principals[0].runs_of(STACK)[0].start}")
     assert said.stdout.split("\n")[:-1] == wanted
+
+
+@pytest.mark.parametrize("is_uncolored", [False, True])
+def test_the_rows_for_c_have_the_windows(tmp_path: Path, is_uncolored: bool) -> None:
+    """They lie side by side. The lowest is the heap's; a task without sets has only one."""
+    one, other = task("a", more='mode = "isolated"'), task("sensor-2", "heap_bytes = 40000")
+    tasks, zen4 = task_set(tmp_path, KERNEL, one, other), known_geometry("zen4")
+    partition = plan_partition(tasks, zen4, is_uncolored=is_uncolored).partition
+    first, *others = partition.principals
+    wide = replace(first, window_bytes=8 * first.window_bytes)
+    partition = replace(partition, principals=(wide, *others))
+    _, rows, _ = partition_row(partition)
+    for value, (_, windows, _, _, _, name) in zip(partition.principals, rows, strict=True):
+        ends = [start + (1 << size) for start, size, *_ in windows]
+        assert [start for start, *_ in windows] == [value.window_start, *ends[:-1]], name
+        assert (name, ends[-1]) == (value.name, value.window_start + value.window_bytes)
+        (_, size, _, mode, pages), *rest = windows
+        if value.heap_window_bytes and not is_uncolored:
+            assert (1 << size, MODES[mode]) == (value.heap_window_bytes, value.mode)
+            assert pages * PAGE == value.bytes_of(HEAP) and rest
+        else:
+            assert not rest and mode == pages == 0
+        assert all(each[3:] == (0, 0) for each in rest)
+    modes = [each.mode for each in partition.principals[:2]]
+    assert modes == ([UNCOLORED] * 2 if is_uncolored else [*MODES])
+
+
+def test_the_rows_for_c_have_the_size_of_each_structures_pages() -> None:
+    """Larger ones are those of large pages and of tables."""
+    for name in geometry_format.GEOMETRIES:
+        geometry = known_geometry(name)
+        found = [1 << page_log2 for _, _, _, page_log2, _ in geometry_row(geometry)[1]]
+        assert found == [each.page_bytes for each in geometry.structures]
+
+
+def test_totals_of_a_partition(tmp_path: Path) -> None:
+    """On words of 64 bits, and where fewer ways are safe than there are; only code is code."""
+    assert [part for part in PARTS if role_of(part) == role_of(CODE)] == [CODE]
+    tasks, zen4 = task_set(tmp_path, KERNEL, task("a")), known_geometry("zen4")
+    found = plan_partition(tasks, zen4).partition
+    (a, kernel), at = found.principals, 1 << 40
+    run = Run(GLOBALS, at, PAGE)
+    next_table = replace(run, start=at + PAGE // 8 * PAGE)
+    two = replace(found, word_bytes=8, principals=(replace(a, runs=(run, next_table)),))
+    assert two.page_table_bytes == two.mapped_bytes == 2 * PAGE
+    assert found.address_space_bytes == a.window_bytes + kernel.window_bytes
+    assert found.entries_safe(a) == sum(
+        zen4.arrays[index].safe_ways * len(sets) for index, sets in enumerate(a.sets)
+    )
+    assert any(each.safe_ways != each.ways for each in zen4.arrays) and kernel.name == "kernel"
 
 
 PROGRAM = """
