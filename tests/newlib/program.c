@@ -119,8 +119,7 @@ static void check_alignment(void) {
     CHECK(posix_memalign(&object, 128, 40) == 0 && (uintptr_t)ours(object) % 128 == 0);
     free(object);
     CHECK(posix_memalign(&object, 24, 40) == EINVAL && posix_memalign(&object, 2, 40) == EINVAL);
-    void *const before = object;
-    CHECK(posix_memalign(&object, 64, huge) == ENOMEM && errno == 0 && object == before);
+    CHECK(posix_memalign(&object, 64, huge) == ENOMEM && errno == 0);
     CHECK(posix_memalign(&object, nothing, 40) == EINVAL);
     CHECK(memalign(24, 40) == NULL && errno == EINVAL);
     errno = 0;
