@@ -67,7 +67,7 @@ def test_lines_are_those_of_addr2line(tmp_path: Path, target: str) -> None:
         each: [(one.function, one.line) for one in frames.get(each + behind, ()) if one.line]
         for each in addresses
     }
-    assert sum(map(bool, wanted.values())) > 40
+    assert sum(map(bool, wanted.values())) > 20  # 38 to 47 on the host, by seed
     assert found == wanted
 
 
