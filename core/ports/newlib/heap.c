@@ -24,6 +24,7 @@
 #include <stdlib.h>
 
 #include "core/pools.h"
+#include "core/ports/heap_count.h"
 
 #include "heap_plan.h"
 
@@ -128,45 +129,14 @@ size_t malloc_usable_size(void *pointer) {
     return pointer != NULL && heap_is_ready() ? tau_plan_usable_size(heap, pointer) : 0;
 }
 
-// One for each kind of plan.
-static inline void heap_count_tlsf(struct mallinfo *info, struct tau_tlsf_statistics found) {
-    info->uordblks += found.used_bytes;
-    info->fordblks += found.free_bytes;
-}
-
-static inline void heap_count_shared(struct mallinfo *info, const struct tau_tlsf *shared) {
-    heap_count_tlsf(info, tau_tlsf_statistics(shared));
-}
-
-static inline void heap_count_budget(struct mallinfo *info, const struct tau_budget *budget) {
-    const struct tau_budget_statistics all = tau_budget_statistics(budget);
-    heap_count_tlsf(info, all.shared);
-    for (size_t i = 0; i < all.classes_count; i++) {  // bound: TAU_BUDGET_CLASSES_MAX
-        const struct tau_budget_class_statistics class = tau_budget_class_statistics(budget, i);
-        info->uordblks += (size_t) class.size_bytes * class.used_count;
-        info->fordblks += (size_t) class.size_bytes * (class.count - class.used_count);
-    }
-}
-
-static inline void heap_count_pools(struct mallinfo *info, const struct tau_pools *pools) {
-    const struct tau_pools_statistics all = tau_pools_statistics(pools);
-    heap_count_tlsf(info, all.overflow);
-    for (size_t i = 0; i < all.bands_count; i++) {  // bound: TAU_BUDGET_CLASSES_MAX
-        const struct tau_pools_band_statistics band = tau_pools_band_statistics(pools, i);
-        info->uordblks += (size_t)band.size_bytes * band.used_count;
-        info->fordblks += (size_t)band.size_bytes * (band.limit_count - band.used_count);
-    }
-}
-
 // Bytes of blocks with their headers: used (uordblks) and free (fordblks). The rest of the heap
 // (arena) is its tables. The other fields are 0.
 struct mallinfo mallinfo(void) {
     struct mallinfo info = {.arena = TAU_PLAN_HEAP_BYTES};
     if (heap_is_ready()) {
-        _Generic(heap, struct tau_tlsf *
-                 : heap_count_shared, struct tau_budget *
-                 : heap_count_budget, struct tau_pools *
-                 : heap_count_pools)(&info, heap);
+        const struct tau_heap_count count = TAU_HEAP_COUNT(heap);
+        info.uordblks = count.used_bytes;
+        info.fordblks = count.free_bytes;
     }
     return info;
 }
