@@ -25,8 +25,8 @@ static inline struct tau_heap_count tau_heap_count_budget(const struct tau_budge
     struct tau_heap_count count = tau_heap_count_tlsf(all.shared);
     for (size_t i = 0; i < all.classes_count; i++) {  // bound: TAU_BUDGET_CLASSES_MAX
         const struct tau_budget_class_statistics class = tau_budget_class_statistics(budget, i);
-        count.used_bytes += (size_t) class.size_bytes * class.used_count;
-        count.free_bytes += (size_t) class.size_bytes * (class.count - class.used_count);
+        count.used_bytes += (size_t)class.size_bytes * class.used_count;
+        count.free_bytes += (size_t)class.size_bytes * (class.count - class.used_count);
     }
     return count;
 }
