@@ -29,6 +29,7 @@ OUT = Path("out/demo")
 TAU = str(Path(sys.executable).parent / "tau")
 COMPILE = ["gcc", "-O2", "-I.", "-c", "core/tlsf.c", "-o", str(OUT / "tlsf.o")]
 COMPILE_SHORTER = ["gcc", "-O1", "-I.", "-c", "core/frames.c", "-o", str(OUT / "frames.o")]
+ONLY = ("--only", "cc1")  # of gcc's programs
 SHORTER = " ".join([*COMPILE_SHORTER[:2], COMPILE_SHORTER[4]])
 SYSTEMS = "tlsf,budget,kingsley,static,glibc"
 PAGED_SYSTEMS = "rtvm,conventional"
@@ -83,7 +84,8 @@ def main() -> None:
         building = [pool.submit(simulator_of, name) for name in TILE_SYSTEMS.split(",")]
         trace, plan, replay = (str(OUT / name) for name in ("cc1.tau", "plan.toml", "replay.json"))
         recorded = step(
-            f"recording {' '.join(COMPILE)}", "record", "--json", "-o", trace, "--", *COMPILE
+            f"recording {' '.join(COMPILE)}",
+            *("record", *ONLY, "--json", "-o", trace, "--", *COMPILE),
         )
         planned = step("planning its heap", "plan", trace, "-o", plan)
         systems = installed_systems()
@@ -127,7 +129,7 @@ def replayed_on_pages(building: list[Future[str | None]]) -> tuple[dict[str, Any
     accesses = str(OUT / "cc1-accesses.tau")
     step(
         f"recording which memory {SHORTER} touches",
-        *("record", "--accesses", "--json", "-o", accesses, "--", *COMPILE_SHORTER),
+        *("record", *ONLY, "--accesses", "--json", "-o", accesses, "--", *COMPILE_SHORTER),
     )
     paged = step(f"replaying on {PAGED_SYSTEMS}", "replay", accesses, "--on", PAGED_SYSTEMS)
     if not all(built.done() for built in building):

@@ -33,7 +33,7 @@ class Recorded:
 
     @property
     def traces(self) -> list[dict[str, Any]]:
-        """All traces, the one with the most events first."""
+        """All traces, the main one first."""
         return [self.document["trace"], *self.document["others"]]
 
     def events(self, index: int = 0) -> np.ndarray:

@@ -100,18 +100,6 @@ def test_other_traces_are_not_overwritten(tau: Tau, build: Build, tmp_path: Path
     assert len(names) == 2 and names[1] == "x.tau" and names[0].startswith("x.ends.")
 
 
-def test_most_events_get_the_name(tau: Tau, tmp_path: Path) -> None:
-    """gcc runs cc1, which does the work: -o names the trace of cc1."""
-    script(tmp_path / "x.c", '#include <stdio.h>\nint main(void) { return puts("x"); }\n')
-    done = tau("record", "-o", "compiler.tau", "--", "gcc", "-c", "x.c", "-o", "x.o")
-    assert done.returncode == 0, done.stderr
-    with open_trace(tmp_path / "compiler.tau") as reader:
-        assert Path(reader.header["program"]).name == "cc1"
-    others = {path.name.split(".")[1] for path in tmp_path.glob("compiler.*.tau")}
-    assert any("gcc" in name for name in others)
-    assert "; other processes: " in done.stderr and (tmp_path / "x.o").exists()
-
-
 def test_json(record: Record, build: Build) -> None:
     """One document on stdout, with version and command; what the program prints goes to stderr."""
     recorded = record(build("threads"), 2, 1000)

@@ -52,7 +52,7 @@ def test_each_run_is_a_whole_recording(tau: Tau, tmp_path: Path) -> None:
     for number in range(1, 4):
         with open_trace(tmp_path / "runs" / f"{number}.tau") as reader:
             assert reader.totals.events > 0
-    assert "tau: 3 runs of ls:" in done.stderr and "next: tau plan runs -o" in done.stderr
+    assert "tau: 3 runs of sh:" in done.stderr and "next: tau plan runs -o" in done.stderr
     planned = tau("plan", "runs", "-o", "plan.toml")
     assert planned.returncode == 0 and "3 recordings: " in planned.stdout
 

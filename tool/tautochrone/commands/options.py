@@ -32,6 +32,19 @@ def geometries_beginning(
     return [*map(CompletionItem, names), CompletionItem(word, type="file")]
 
 
+class ProgramName(click.ParamType):
+    """A pattern for the names of programs. They have no folders."""
+
+    name = "NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The pattern."""
+        text = str(value)
+        if text in ("", ".", "..") or "/" in text:
+            self.fail(f"{text!r} is not the name of a program; write for example cc1", param, ctx)
+        return text
+
+
 # Two options that exclude each other, and why.
 Excluded = tuple[str, str, str]
 # An option, the options of which it needs one, and why.

@@ -244,6 +244,16 @@ class Header:
     forked_from: str | None
     forked_at: int
 
+    @property
+    def called(self) -> str:
+        """What the process was started as. Valgrind knows only the executable."""
+        return self.program
+
+    @property
+    def began(self) -> int:
+        """When it began, to sort by."""
+        return self.started_unix_ms
+
 
 def heap_accesses(facts: Struct) -> int:
     """The number of accesses of the heap, at which the trace's clock ends."""

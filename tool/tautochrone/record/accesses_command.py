@@ -30,8 +30,8 @@ class AccessTrace(outcome.ProcessRecord):
     def document(self) -> dict[str, Any]:
         """Return its object in the JSON; accesses are as in the trace's header."""
         told = access.trace_header(self.path, self.header, self.facts)
+        said = {"path": str(self.path), "file_bytes": self.size_bytes, "name": self.who.name}
         names = ("program", "pid", "parent", "ended", "truncated", "accesses", "stack_accesses")
-        said = {"path": str(self.path), "file_bytes": self.size_bytes}
         said |= {name: told[name] for name in names}
         said |= {"events": self.facts.events, "lost_bytes": self.facts.lost_bytes}
         if self.converted is not None:
@@ -82,9 +82,16 @@ def _finish(
     folder: Path, out: Path | None, how: outcome.Options, name: str, ended: launch.Ended
 ) -> tuple[list[AccessTrace], list[recordings.NotRecorded]]:
     """Convert every recording in `folder` and name it. Also return processes without an event."""
+    raws = recordings.raws_in(folder, access.RAW_SUFFIX)
+    if not raws:
+        raise TauError(
+            f"{name} left no recording: Valgrind could not start it",
+            "read Valgrind's message above; `tau doctor` checks this machine",
+            EXIT_CANNOT_RECORD,
+        )
     made = []
-    for path in recordings.raws_in(folder, access.RAW_SUFFIX):
-        header = access.read_header(path)
+    found = [(raw, access.read_header(raw)) for raw in raws]
+    for path, header in outcome.chosen(found, how, ended):
         if how.raw:
             made.append(AccessTrace(path, header, facts=access.survey(path)))
             continue
@@ -97,13 +104,7 @@ def _finish(
         converted = access.convert(path, target, extra)
         path.unlink()
         made.append(AccessTrace(target, header, facts=converted.facts, converted=converted))
-    if not made:
-        raise TauError(
-            f"{name} left no recording: Valgrind could not start it",
-            "read Valgrind's message above; `tau doctor` checks this machine",
-            EXIT_CANNOT_RECORD,
-        )
-    placed, without_events = outcome.place(made, out, how.force, ended.exit_status)
+    placed, without_events = outcome.place(made, out, how, ended)
     return placed, [recordings.without_events(one.who) for one in without_events]
 
 
@@ -124,3 +125,4 @@ def _summarize(made: list[AccessTrace], ended: launch.Ended) -> None:
         )
     step = "tau import" if first.converted is None else "tau info"
     outcome.note_places(made, f"{step} {first.path}")
+    outcome.note_larger([(one.who.name, one.events) for one in made])

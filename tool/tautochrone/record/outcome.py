@@ -1,21 +1,34 @@
 """The outcome of `tau record`, whichever recorder it used: a trace of each process, and messages.
 
-The process with the most events comes first and gets the name that the user chose.
+The command's own process comes first and gets the name that the user chose. If it has no recording
+among those that are kept, the process with the most events does.
 """
 
+import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tautochrone.console import output
+from tautochrone.console.terminal import in_one_line
+from tautochrone.errors import TauError
 from tautochrone.files import output_file
 from tautochrone.record import launch, processes, recordings
+from tautochrone.record.program import EXIT_CANNOT_RECORD
+from tautochrone.trace.folder import is_named
+
+ROWS_MAX = 20  # of the table of processes
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of both recorders; `preset` None changes nothing in the program."""
+    """The options of both recorders; `preset` None changes nothing in the program.
+
+    `only` has patterns for the names of programs to keep; none: all. With `is_folder` the output is
+    a folder with a recording of each process.
+    """
 
     preset: dict[str, str] | None
     children: bool
@@ -23,6 +36,12 @@ class Options:
     force: bool
     as_json: bool
     output_to_stderr: bool
+    only: tuple[str, ...] = ()
+    is_folder: bool = False
+
+    def keeps(self, name: str) -> bool:
+        """Whether the recording of a program of this name is kept."""
+        return is_named(name, self.only)
 
 
 @dataclass(frozen=True)
@@ -36,7 +55,7 @@ class ProcessRecord:
     @property
     def who(self) -> recordings.Who:
         """The process."""
-        return recordings.Who(self.header.program, self.header.pid)
+        return who_of(self.header)
 
     @property
     def events(self) -> int | None:
@@ -49,22 +68,50 @@ class ProcessRecord:
 
 
 AnyRecord = TypeVar("AnyRecord", bound=ProcessRecord)
+AnyHeader = TypeVar("AnyHeader")
+
+
+def who_of(header: Any) -> recordings.Who:
+    """The process of a recording's header."""
+    return recordings.Who(header.program, header.pid, header.called)
+
+
+def chosen(
+    found: list[tuple[Path, AnyHeader]], how: Options, ended: launch.Ended
+) -> list[tuple[Path, AnyHeader]]:
+    """The recordings that --only keeps. Raises TauError, which keeps all of them, if it is none."""
+    kept = [one for one in found if how.keeps(who_of(one[1]).name)]
+    if kept:
+        return kept
+    counts = Counter(who_of(header).name for _, header in found)
+    names = processes.names_text([f"{name} ({count})" for name, count in counts.most_common()])
+    raise TauError(
+        f"no recorded process is named {' or '.join(how.only)}; recorded were {names}",
+        "name one of these with --only",
+        ended.exit_status or EXIT_CANNOT_RECORD,
+    )
 
 
 def place(
-    made: Sequence[AnyRecord], out: Path | None, force: bool, exit_status: int
+    made: Sequence[AnyRecord], out: Path | None, how: Options, ended: launch.Ended
 ) -> tuple[list[AnyRecord], list[AnyRecord]]:
-    """Move files out of the recordings' folder, as recordings.place does, the largest first.
+    """Move files out of the recordings' folder, as recordings.place does. The command's own comes
+    first (its last one, if it executed other programs), then the largest.
 
     Return them, and those that have no event and are left where they are.
     """
     made = [replace(one, size_bytes=one.path.stat().st_size) for one in made]
     made.sort(key=lambda one: one.size_bytes if one.events is None else one.events, reverse=True)
     kept = [one for one in made if one.events != 0] or made[:1]
+    idle = made[len(kept) :]
+    own = [one for one in kept if one.header.pid == ended.pid]
+    if own:
+        main = max(own, key=lambda one: one.header.began)
+        kept.remove(main)
+        kept.insert(0, main)
     files = [(one.path, one.who) for one in kept]
-    places = recordings.place(files, out, force, exit_status)
-    placed = [replace(one, path=final) for one, final in zip(kept, places, strict=True)]
-    return placed, made[len(kept) :]
+    places = recordings.place(files, out, how.force, ended.exit_status, how.is_folder)
+    return [replace(one, path=final) for one, final in zip(kept, places, strict=True)], idle
 
 
 def document(
@@ -96,15 +143,43 @@ def note_start(name: str, how: Options, what: str) -> None:
 
 def note_places(left: Sequence[ProcessRecord], next_step: str, details: str = "") -> None:
     """Say where the traces are, and what to do with the first."""
-    first, others = left[0], left[1:]
-    names = [
-        str(one.path) if one.events is None else f"{one.path} ({one.events:,})" for one in others
-    ]
-    more = f"; other processes: {processes.names_text(names)}" if names else ""
-    size = recordings.bytes_text(first.size_bytes)
-    output.note(f"tau: {first.path}, {size}{details}{more}")
+    first = left[0]
+    output.note(f"tau: {first.path}, {recordings.bytes_text(first.size_bytes)}{details}")
+    if len(left) > 1:
+        _note_table(left)
     if not output_file.is_stream(first.path):
         output.note(f"  next: {next_step}")
+
+
+def _note_table(left: Sequence[ProcessRecord]) -> None:
+    """Print a line for each process, the first ROWS_MAX of them."""
+    rows = [("process", "name", "events", "peak bytes", "recording")]
+    for one in left[:ROWS_MAX]:
+        said = one.document()
+        peak = f"{said['peak_live_bytes']:,}" if "peak_live_bytes" in said else "?"
+        events = "?" if one.events is None else f"{one.events:,}"
+        rows.append((str(one.who.pid), in_one_line(one.who.name), events, peak, str(one.path)))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for pid, name, events, peak, path in rows:
+        output.note(
+            f"  {pid:>{widths[0]}}  {name:<{widths[1]}}  {events:>{widths[2]}}"
+            f"  {peak:>{widths[3]}}  {path}"
+        )
+    if len(left) > ROWS_MAX:
+        output.note(f"  and {output.count(len(left) - ROWS_MAX, 'recording')} more")
+
+
+def note_larger(names_of_events: Sequence[tuple[str, int]]) -> None:
+    """Say if another program than the first has more events: it may be the one that is meant."""
+    counts: Counter[str] = Counter()
+    for name, events in names_of_events:
+        counts[name] = max(counts[name], events)
+    for name, most in counts.most_common(1):
+        if names_of_events[0][1] < most and name != names_of_events[0][0]:
+            output.note(
+                f"tau: {name} has more events than {names_of_events[0][0]}",
+                f"to keep its recording instead: tau record --only {shlex.quote(name)} …",
+            )
 
 
 def end_text(ended: launch.Ended) -> str:

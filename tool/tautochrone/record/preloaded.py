@@ -1,6 +1,7 @@
 """Records a command with the preloaded recorder, and merges the recordings into traces."""
 
 import errno
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -40,6 +41,7 @@ class Trace(outcome.ProcessRecord):
         said: dict[str, Any] = {
             "path": str(self.path),
             "file_bytes": self.size_bytes,
+            "name": self.who.name,
             "program": header.program,
             "pid": header.pid,
             "parent": header.forked_from,
@@ -79,12 +81,15 @@ def record(
     return outcome.document(traces, missing, ended), traces, ended
 
 
-def note_emulation(found: emulation.Emulation) -> None:
-    """Name the emulator before the program starts."""
-    output.note(
-        f"tau: {found.version} runs the program, with the C library of {found.sysroot}; programs "
-        "that it starts by exec are not recorded"
-    )
+def note_start(name: str, how: outcome.Options, emulated: launch.Emulated | None) -> None:
+    """Say before the program starts what is recorded and what is not, and name the emulator."""
+    outcome.note_start(name, how, WHAT)
+    output.note(NOT_RECORDED)
+    if emulated is not None:
+        output.note(
+            f"tau: {emulated.emulation.version} runs the program, with the C library of "
+            f"{emulated.emulation.sysroot}; programs that it starts by exec are not recorded"
+        )
 
 
 # ---- After the program's end
@@ -109,11 +114,13 @@ def _finish(
         raise _nothing_left(name, emulated)
     found = recordings.detach_running(found)
     missing = recordings.not_recorded(folder, [header for _, header in found])
+    missing = [one for one in missing if how.keeps(one.who.name)]
+    found = outcome.chosen(found, how, ended)
     if how.raw:
         made = [Trace(path, header) for path, header in found]
     else:
         made = _merge_all(found, ended)
-    traces, without_events = outcome.place(made, out, how.force, ended.exit_status)
+    traces, without_events = outcome.place(made, out, how, ended)
     target = None if emulated is None else emulated.emulation.target.name
     missing += [recordings.without_events(one.who, target) for one in without_events]
     return traces, missing
@@ -231,7 +238,7 @@ def stop_step(code: int) -> str:
     )
 
 
-def note_summary(traces: list[Trace], ended: launch.Ended) -> None:
+def note_summary(traces: list[Trace], ended: launch.Ended, is_folder: bool) -> None:
     """Print the size of the recording, its place, and the next step."""
     first = traces[0]
     merged = first.merged
@@ -249,5 +256,9 @@ def note_summary(traces: list[Trace], ended: launch.Ended) -> None:
         " at once"
     )
     each = f" ({first.size_bytes / merged.events:.2f} B per event)" if merged.events else ""
-    next_step = f"tau plan {first.path} -o plan.toml"
+    recorded = str(first.path)
+    if is_folder:
+        recorded = f"{first.path.parent} --only {shlex.quote(first.who.name)}"
+    next_step = f"tau plan {recorded} -o plan.toml"
     outcome.note_places(traces, f"tau check {first.path}" if _misuse(merged) else next_step, each)
+    outcome.note_larger([(one.who.name, one.merged.events) for one in traces])

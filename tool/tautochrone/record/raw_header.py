@@ -46,6 +46,16 @@ class RawHeader:
         return [os.fsdecode(word) for word in self._text("arguments").split(b"\0")[:-1]]
 
     @property
+    def called(self) -> str:
+        """What the process was started as: argv[0], else the executable."""
+        return next(iter(self.arguments), "") or self.program
+
+    @property
+    def began(self) -> int:
+        """When it began, to sort by."""
+        return int(self.page.started_ticks)
+
+    @property
     def abi(self) -> str:
         """The ABI of the recorder, and so of the program; empty if it has no name."""
         return abi.NAME_OF_NUMBER.get(self.page.abi, "")

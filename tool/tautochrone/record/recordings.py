@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import re
+import shlex
 import shutil
 import tempfile
 import time
@@ -17,6 +19,7 @@ from tautochrone.files import output_file
 from tautochrone.record import merge, processes, program
 from tautochrone.record.program import EXIT_CANNOT_RECORD
 from tautochrone.record.raw_header import RawHeader
+from tautochrone.trace.folder import program_name
 
 FOLDER_PREFIX = "recording-"
 # A path has at most 4096 bytes, with its final 0. The folder (the prefix and eight letters) and a
@@ -44,25 +47,47 @@ DETACH_S = 0.1
 
 @dataclass(frozen=True)
 class Who:
-    """One recorded process."""
+    """One recorded process; `called` is what it was started as, if that is known."""
 
     program: str
     pid: int
+    called: str = ""
 
     def __str__(self) -> str:
         """Return the process for people."""
-        return f"{in_one_line(Path(self.program).name)} (pid {self.pid})"
+        return f"{in_one_line(self.name)} (pid {self.pid})"
+
+    @property
+    def name(self) -> str:
+        """The program's name, which --only compares."""
+        return program_name([self.called], self.program)
 
     @property
     def file_name(self) -> str:
-        """The default name of its trace."""
-        return f"{Path(self.program).name or 'program'}.{self.pid}"
+        """The name, as a file's: letters, digits and a few signs, none of them in front."""
+        safe = re.sub(r"[^\w.+@-]+", "-", self.name).lstrip(".-")
+        return safe[: output_file.NAME_CHARACTERS_MAX] or "program"
 
 
-def check_output(out: Path | None, force: bool, programs: list[Path], as_json: bool) -> None:
-    """Refuse an output as output_file.check does, with the recorded programs as inputs."""
-    if out is not None:
-        with _exits_with(EXIT_CANNOT_RECORD):
+def check_output(
+    out: Path | None, force: bool, programs: list[Path], as_json: bool, is_folder: bool
+) -> None:
+    """Refuse an output as output_file.check does, with the recorded programs as inputs.
+
+    A folder is made if it is missing. Its files are no obstacle: a taken name gets a number.
+    """
+    with _exits_with(EXIT_CANNOT_RECORD):
+        if out is not None and is_folder:
+            try:
+                out.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                cause = f"{out}/: {error.strerror}"
+                raise TauError(cause, "name another folder with -o") from error
+            output_file.check(out / TRACE_SUFFIX, True)
+        elif out is not None and out.is_dir():
+            step = f"for a recording of each process in it: -o {out}/"
+            raise TauError(f"{out} is a directory, not a file to write to", step)
+        elif out is not None:
             output_file.check(out, force, programs, as_json)
 
 
@@ -134,13 +159,18 @@ def raw_folder(suffix: str) -> Iterator[Path]:
         raws = any(raw.stat().st_size for raw in raws_in(folder, suffix))
         traces = any(folder.glob(f"*{TRACE_SUFFIX}"))
         if raws:
-            output.warn(f"tau: the raw recordings are kept: tau import {folder}/*{suffix}")
+            output.warn(f"tau: the raw recordings are kept: {import_step(folder, suffix)}")
         if traces:
             output.warn(f"tau: the traces are kept: {folder}/*{TRACE_SUFFIX}")
         if not raws and not traces:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def import_step(folder: Path, suffix: str) -> str:
+    """The command that makes traces of all raw recordings in a folder."""
+    return f'for each in {shlex.quote(str(folder))}/*{suffix}; do tau import "$each"; done'
 
 
 def detach_running(found: list[tuple[Path, RawHeader]]) -> list[tuple[Path, RawHeader]]:
@@ -203,7 +233,9 @@ def not_recorded(folder: Path, headers: list[RawHeader]) -> list[NotRecorded]:
             if latest.get(pid, 0) <= ticks
         ]
         + [
-            NotRecorded(Who(header.program, header.pid), _unnoted(header.page.execs_unnoted))
+            NotRecorded(
+                Who(header.program, header.pid, header.called), _unnoted(header.page.execs_unnoted)
+            )
             for header in headers
             if header.page.execs_unnoted
         ]
@@ -246,44 +278,59 @@ def say_missing(missing: list[NotRecorded], running: tuple[processes.Process, ..
 
 
 def place(
-    files: list[tuple[Path, Who]], out: Path | None, force: bool, exit_status: int = 0
+    files: list[tuple[Path, Who]],
+    out: Path | None,
+    force: bool,
+    exit_status: int = 0,
+    is_folder: bool = False,
 ) -> list[Path]:
     """Move files to their final places, over existing ones only with `force`; return the places.
 
     Fails (TauError) if and only if one cannot be moved there. The command's exit status is then the
     program's, `exit_status`, if that tells of a failure, and else EXIT_CANNOT_RECORD.
 
-    The first gets the name `out`. The others get their program's name and pid, in the same folder,
-    or in the current directory if `out` is a stream. If a name is taken, also since check_output, a
-    number is added.
+    With `is_folder`, all get their program's name in the folder `out`. Else the first gets the name
+    `out`. The others get their program's name and pid, in the same folder, or in the current
+    directory if `out` is a stream. If a name is taken, also since check_output, a number is added.
     """
     places: list[Path] = []
-    is_file = out is not None and not output_file.is_stream(out)
+    numbers: dict[Path, int] = {}
+    is_file = out is not None and not is_folder and not output_file.is_stream(out)
     for path, who in files:
-        if out is not None and not places:
+        if out is not None and is_folder:
+            wanted = out / f"{who.file_name}{path.suffix}"
+        elif out is not None and not places:
             wanted = out
         elif out is not None and is_file:
-            wanted = out.with_name(f"{out.stem}.{who.file_name}{out.suffix}")
+            wanted = out.with_name(f"{out.stem}.{who.file_name}.{who.pid}{out.suffix}")
         else:
-            wanted = Path(f"{who.file_name}{path.suffix}")
+            wanted = Path(f"{who.file_name}.{who.pid}{path.suffix}")
         with _exits_with(exit_status or EXIT_CANNOT_RECORD):
-            final = _move_to_free_name(path, wanted, force, places)
+            final = _move_to_free_name(path, wanted, force, numbers)
         if wanted == out != final:
             output.note(f"tau: {out} appeared while the program ran; {final} is the trace")
         places.append(final)
     return places
 
 
-def _move_to_free_name(path: Path, wanted: Path, force: bool, places: list[Path]) -> Path:
-    """Move a file to `wanted` or, if that is taken, add the first free number."""
-    final, number = wanted, 1
+def _move_to_free_name(path: Path, wanted: Path, force: bool, numbers: dict[Path, int]) -> Path:
+    """Move a file to `wanted` or, if that is taken, add the first free number.
+
+    `numbers` has the places of this command, each with the last number that was added to it.
+    """
+    number = numbers.get(wanted, 0)
     while True:
-        try:
-            output_file.move(path, final, force and final not in places)
-            return final
-        except output_file.OutputExists:
-            number += 1
+        number += 1
+        final = wanted
+        if number > 1:
             final = wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
+        if final in numbers:
+            continue
+        with contextlib.suppress(output_file.OutputExists):
+            output_file.move(path, final, force)
+            numbers[final] = 1
+            numbers[wanted] = number
+            return final
 
 
 def bytes_text(count: int) -> str:

@@ -17,6 +17,7 @@ from tautochrone.heap.recordings import ReplayedRecording
 from tautochrone.heap.plan import Made, Wanted, make_plan
 from tautochrone.heap.margin import DEFAULT, FACTORS, LEAST, advised, margin_of
 from tautochrone.heap.spread import LeftOut, Needs, Spread
+from tautochrone.trace.file import TraceWriter
 from tautochrone.trace.folder import traces_in
 from testing.command import tau
 from testing.random_trace import FREE, MALLOC, write_events
@@ -148,3 +149,19 @@ def test_a_folder_stands_for_its_traces_in_order(tmp_path: Path) -> None:
     done = tau("plan", tmp_path / "children")
     assert done.returncode == 2 and "a folder without a trace" in done.stderr
     assert "tau record --runs 5" in done.stderr
+
+
+def test_a_folder_of_several_programs_needs_a_name(tmp_path: Path) -> None:
+    """A plan is for one program, by the name that it was started with. Files may be of several."""
+    programs = [("a", ["/bin/cc1", "-O"]), ("b", ["cc1"]), ("c", ["/usr/bin/as"]), ("d", [])]
+    for file, command in programs:
+        with TraceWriter(tmp_path / f"{file}.tau", {"command": command}) as writer:
+            writer.append(op=[MALLOC, FREE], slot=[0, 0], size_bytes=[64, 0])
+    done = tau("plan", tmp_path)
+    assert done.returncode == 2 and "3 programs, and a plan is for one: cc1 (2)" in done.stderr
+    assert f"tau plan {tmp_path} --only cc1" in done.stderr and "unnamed (1)" in done.stderr
+    assert "2 recordings: " in tau("plan", tmp_path, "--only", "cc?").stdout
+    assert "3 recordings: " in tau("plan", tmp_path, "--only", "cc1", "--only", "as").stdout
+    assert "2 recordings: " in tau("plan", tmp_path / "a.tau", tmp_path / "c.tau").stdout
+    done = tau("plan", tmp_path, "--only", "gcc")
+    assert done.returncode == 2 and "no recording is of a program named gcc" in done.stderr

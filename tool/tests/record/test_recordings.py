@@ -45,7 +45,8 @@ def test_a_signal_while_merging_names_the_kept_recordings(
             process.send_signal(number)
         said = process.communicate(timeout=TIMEOUT_S)[1]
     assert process.returncode == 128 + number
-    assert said == f"tau: the raw recordings are kept: tau import {folder}/*.tauraw\n"
+    step = f'for each in {folder}/*.tauraw; do tau import "$each"; done'
+    assert said == f"tau: the raw recordings are kept: {step}\n"
     assert (Path(folder) / "1.tauraw").read_text() == "events"
 
 

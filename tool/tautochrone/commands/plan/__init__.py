@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tautochrone.commands.options import FORCE, JSON, PATH, SKIP_MISUSE
+from tautochrone.commands.options import FORCE, JSON, PATH, SKIP_MISUSE, ProgramName
 from tautochrone.commands.replay_options import SizeBytes
 from tautochrone.console import bars, output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
@@ -21,7 +21,7 @@ from tautochrone.files.paths import OutputPath
 from tautochrone.plan.file import BANDS, CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
 from tautochrone.heap.pools import AUTO, WAYS
 from tautochrone.trace.ending import note_ending
-from tautochrone.trace.folder import traces_in
+from tautochrone.trace.folder import of_one_program
 
 if TYPE_CHECKING:
     from tautochrone.heap.plan import Made, Wanted
@@ -92,6 +92,14 @@ limits = ["messages", "replies"]
     "plan_path",
     type=OutputPath(),
     help="Plan file to write; - is stdout (default: none).",
+)
+@click.option(
+    "--only",
+    type=ProgramName(),
+    metavar="NAME",
+    multiple=True,
+    help="Use only recordings of programs of this name, as `tau record --only` does (default: all,"
+    " which in a folder must be of one program).",
 )
 @click.option(
     "--planner",
@@ -194,6 +202,7 @@ limits = ["messages", "replies"]
 def command(
     traces: tuple[Path, ...],
     plan_path: Path | None,
+    only: tuple[str, ...],
     is_guaranteed: bool,
     limits_path: Path | None,
     elf_path: Path | None,
@@ -224,12 +233,13 @@ def command(
     build for 32-bit Arm Linux (tau record --target armhf), or translated (tau translate). A 64-bit
     program's recording is planned for its machine; with --layout 32 the plan is an estimate.
 
-    A folder stands for all *.tau in it. The margin follows from how much several recordings
-    differ. One recording says nothing about other runs, so its margin is larger.
+    A folder stands for all *.tau in it. They must be of one program, or --only names it. The margin
+    follows from how much several recordings differ. One recording says nothing about other runs, so
+    its margin is larger.
 
     With recordings of accesses, the plan also states the frames that a heap on pages reserves.
     """
-    traces = traces_in(traces)
+    traces = of_one_program(traces, only)
     outputs = [path for path in (plan_path, header_path) if path is not None]
     files = {"--limits": limits_path, "--elf": elf_path, "--build": build_path}
     inputs = [*traces, *filter(None, files.values())]
@@ -254,12 +264,9 @@ def command(
     _refuse_alone({"--limits": limits_path, "--elf": elf_path, "--compare": is_compared})
     made = _made_and_saved(traces, how, files, plan_path, force)
     if is_shown:
-        output.emit(
-            as_json,
-            "plan",
-            printing.result_of(made, limit_bytes),
-            lambda: printing.show(made, traces, plan_path, header_path),
-        )
+        result = printing.result_of(made, limit_bytes)
+        show = functools.partial(printing.show, made)
+        output.emit(as_json, "plan", result, lambda: show(traces, plan_path, header_path))
     return _ended(traces, made.endings, made.plan, limit_bytes)
 
 

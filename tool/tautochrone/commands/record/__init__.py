@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.options import FORCE
+from tautochrone.commands.options import FORCE, ProgramName
 from tautochrone.commands.record import runs as record_runs
 from tautochrone.console import output
 from tautochrone.files import output_file
-from tautochrone.files.paths import OutputPath
+from tautochrone.files.paths import FolderPath, OutputPath
 from tautochrone.record import (
     emulation,
     launch,
@@ -30,8 +30,17 @@ from tautochrone.record import (
     "-o",
     "--output",
     "out",
-    type=OutputPath(),
-    help="Trace to write; with --runs the folder of the traces (default: PROGRAM.PID.tau).",
+    type=OutputPath(may_be_folder=True),
+    help="Trace of the command to write; FOLDER/ with a slash for a trace of each process, named"
+    " after its program; with --runs the folder of the runs (default: PROGRAM.PID.tau).",
+)
+@click.option(
+    "--only",
+    type=ProgramName(),
+    metavar="NAME",
+    multiple=True,
+    help="Keep only processes of programs of this name, as they were started (argv[0] without"
+    " folders); it may have *, ? and [], and be given several times (default: all).",
 )
 @click.option(
     "--runs",
@@ -92,6 +101,7 @@ from tautochrone.record import (
 )
 def command(
     out: Path | None,
+    only: tuple[str, ...],
     runs: int,
     force: bool,
     raw: bool,
@@ -107,29 +117,28 @@ def command(
 
     \b
     tau record -- ./program --its arguments
-    tau record --runs 5 -o runs -- gcc -c x.c
+    tau record --runs 5 --only cc1 -o runs -- gcc -c x.c
+    tau record -o recordings/ -- make
     tau record --accesses -o out.tau -- ./program
     tau record --target armhf -o out.tau -- ./arm-program
 
-    Each process gets a trace. With -o, the process with the most events gets that name; the traces
-    of the others are written to the same folder, named after program and pid. With --runs, these
-    are in FOLDER/children, and the exit status comes from the first run that failed. Each run reads
-    stdin from the start, which must not be a pipe. Ctrl-C ends all runs.
+    Each process gets a trace. With -o, the command's own process gets that name, or with --only the
+    largest that is kept; the traces of the others are written to the same folder, named after
+    program and pid. -o FOLDER/ adds to what is in the folder: a name that is taken gets a number.
+
+    With --runs, the others are in FOLDER/children, and the exit status comes from the first run
+    that failed. Each run reads stdin from the start, which must not be a pipe. Ctrl-C ends all
+    runs.
     """
-    words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
-    if not words:
-        raise click.UsageError("name the program to record: tau record -- PROGRAM [ARGUMENTS]...")
-    if max_events is not None and accesses is None:
-        raise click.UsageError("--max-events works with --accesses only")
-    if accesses is not None and target is not None:
-        raise click.UsageError("--accesses records programs of this machine only, not of --target")
+    words = _words(arguments, accesses, max_events, target)
     machine = None if target is None else emulation.find(target)
     programs = [program.check(words, target=target), Path(shutil.which(words[0]) or words[0])]
+    is_folder = isinstance(out, FolderPath) and runs == 1
     single = (("--raw", raw), ("--accesses", accesses))
     if runs > 1:
         folder = record_runs.check(out, runs, single, force)
     else:
-        recordings.check_output(out, force, programs, as_json)
+        recordings.check_output(out, force, programs, as_json, is_folder)
     how = outcome.Options(
         preset=launch.preset_of(dict(os.environ)) if preset == "auto" else None,
         children=children,
@@ -138,15 +147,14 @@ def command(
         as_json=as_json,
         # The program's output must not mix with a result on stdout.
         output_to_stderr=as_json or (out is not None and output_file.is_stdout(out)),
+        only=only,
+        is_folder=is_folder,
     )
     if accesses is not None:
         from tautochrone.record import accesses_command
         return accesses_command.record(words, out, how, accesses == "full", max_events)
     emulated = None if machine is None else emulation.prepare(machine, *programs)
-    outcome.note_start(words[0], how, preloaded.WHAT)
-    output.note(preloaded.NOT_RECORDED)
-    if emulated is not None:
-        preloaded.note_emulation(emulated.emulation)
+    preloaded.note_start(words[0], how, emulated)
     if runs > 1:
 
         def one(path: Path) -> record_runs.FinishedRun:
@@ -158,5 +166,19 @@ def command(
     if as_json:
         output.emit(True, "record", result, lambda: None)
     else:
-        preloaded.note_summary(traces, ended)
+        preloaded.note_summary(traces, ended, is_folder)
     return ended.exit_status
+
+
+def _words(
+    arguments: tuple[str, ...], accesses: str | None, max_events: int | None, target: str | None
+) -> list[str]:
+    """The command line to record. Raises UsageError if there is none, or for other options."""
+    if max_events is not None and accesses is None:
+        raise click.UsageError("--max-events works with --accesses only")
+    if accesses is not None and target is not None:
+        raise click.UsageError("--accesses records programs of this machine only, not of --target")
+    words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
+    if not words:
+        raise click.UsageError("name the program to record: tau record -- PROGRAM [ARGUMENTS]...")
+    return words

@@ -1,7 +1,8 @@
 """`tau record --runs N`: several recordings of one command, in one folder.
 
-FOLDER/1.tau to FOLDER/N.tau are the processes with the most events, one of each run; the traces of
-other processes are in FOLDER/children. Runs that did not end by themselves leave no trace.
+FOLDER/1.tau to FOLDER/N.tau are of the command's own process, one of each run (with --only of the
+largest that is kept). The traces of other processes are in FOLDER/children. Runs that did not end
+by themselves leave no trace.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ import click
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.files import output_file
-from tautochrone.record import launch
+from tautochrone.record import launch, outcome
 from tautochrone.record.program import EXIT_CANNOT_RECORD
 from tautochrone.trace.folder import SUFFIX
 
@@ -32,7 +33,7 @@ STOPPED_BY = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """Results of a run: its JSON, its traces with the largest first, and how the program ended."""
+    """Results of a run: its JSON, its traces with the main one first, how the program ended."""
 
     document: dict[str, Any]
     paths: list[Path]
@@ -40,13 +41,13 @@ class FinishedRun:
 
     @property
     def first(self) -> dict[str, Any]:
-        """The JSON of the largest trace."""
+        """The JSON of the main trace."""
         return dict(self.document["trace"])
 
     @property
     def program(self) -> str:
-        """The file name of the program with the most events."""
-        return Path(self.first["program"]).name
+        """The name of its program."""
+        return str(self.first["name"])
 
 
 def check(
@@ -147,7 +148,7 @@ def _set_aside(folder: Path, done: dict[int, FinishedRun]) -> Iterator[None]:
 
 
 def _with_children_apart(run: FinishedRun, children: Path) -> FinishedRun:
-    """Move all traces of a run but the largest into the folder `children`."""
+    """Move all traces of a run but the main one into the folder `children`."""
     final = run.paths[:1]
     for path in run.paths[1:]:
         children.mkdir(exist_ok=True)
@@ -171,7 +172,7 @@ def _report(
             folder.rmdir()
         return
     _report_different(done, "exited with", lambda one: str(one.ended.exit_status))
-    _report_different(done, "had most events in", lambda one: one.program)
+    _report_different(done, "recorded", lambda one: one.program)
     events = [one.first["events"] for one in done.values()]
     peaks = [one.first["peak_live_bytes"] for one in done.values()]
     name = next(iter(done.values())).program
@@ -183,6 +184,8 @@ def _report(
     others = f"; {output.count(children, 'trace')} of other processes in {CHILDREN}/"
     output.note(f"tau: {folder}: {_names(done)}{others if children else ''}")
     output.note(f"  next: tau plan {folder} -o plan.toml")
+    some = next(iter(done.values())).document
+    outcome.note_larger([(one["name"], one["events"]) for one in (some["trace"], *some["others"])])
 
 
 def _names(done: dict[int, FinishedRun]) -> str:
