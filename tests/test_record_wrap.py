@@ -140,6 +140,16 @@ def test_a_program_that_never_exits_flushes_or_its_end_is_missed(
         assert (reader.totals.events == 800) == (ended == ENDED_BY_FLUSH)
 
 
+def test_an_earlier_capture_is_gone_after_the_first_call(tmp_path: Path) -> None:
+    """A run that stops before its first block leaves no other run's recording to import."""
+    (tmp_path / CAPTURE).write_text("of an earlier run")
+    source = tmp_path / "never.c"
+    source.write_text(NEVER_EXITS.replace("AT_THE_END", "").replace("400", "1"))
+    run("gcc", *STRICT, *RECORD, source, RECORDER, WRAPS, "-o", "program", cwd=tmp_path)
+    run("./program", cwd=tmp_path)
+    assert (tmp_path / CAPTURE).read_bytes() == b""
+
+
 def test_a_correct_program_in_cpp_has_no_misuse(tmp_path: Path) -> None:
     seed = random.randrange(1, 2**31)
     print(f"seed {seed}")

@@ -88,6 +88,9 @@ static bool record_enter(void) {
     if (!record_is_started) {
         record_is_started = true;
         record_depth = 1;  // what the port's functions allocate is not recorded
+#ifdef TAU_RECORD_CAPTURE
+        record_capture(NULL, "", 0);  // an earlier run's file is empty from here on
+#endif
         tau_record_start(&record_state, &tau_record_wrap_port);
         record_depth = 0;
     }

@@ -215,6 +215,16 @@ def for_another_machine(data: bytearray) -> bytearray:
     return data
 
 
+def firmware(build: Build, folder: Path) -> Path:
+    """A program of another machine that was linked without a C library."""
+    (folder / "bare.c").write_text("void _start(void) { for (;;) { } }\n")
+    command = ["gcc", "-nostdlib", "-static", "-o", folder / "bare.elf", folder / "bare.c"]
+    subprocess.run(command, check=True)
+    data = for_another_machine(bytearray((folder / "bare.elf").read_bytes()))
+    (folder / "bare.elf").write_bytes(data)
+    return folder / "bare.elf"
+
+
 # The program, the exit status [REC-15], and the words of the message.
 REFUSED: dict[str, tuple[Callable[[Build, Path], object], int, tuple[str, ...]]] = {
     "not found": (lambda *_: "no-such-program", 127, ("not found",)),
@@ -246,6 +256,7 @@ REFUSED: dict[str, tuple[Callable[[Build, Path], object], int, tuple[str, ...]]]
         125,
         ("this machine",),
     ),
+    "a firmware": (firmware, 125, ("looks like a firmware", "tutorials/size-a-heap.md")),
     "it ends in its header": (
         lambda build, folder: changed(build, folder, lambda data: data[:40]),
         126,

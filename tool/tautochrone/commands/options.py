@@ -32,6 +32,16 @@ def geometries_beginning(
     return [*map(CompletionItem, names), CompletionItem(word, type="file")]
 
 
+class CommandWord(click.types.UnprocessedParamType):
+    """A word of a command line that is passed on as it is. The shell completes files."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Let the shell complete it."""
+        return [CompletionItem(incomplete, type="file")]
+
+
 class ProgramName(click.ParamType):
     """A pattern for the names of programs. They have no folders."""
 

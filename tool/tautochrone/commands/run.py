@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from tautochrone.commands.options import FORCE, PATH, refuse_combinations
+from tautochrone.commands.options import FORCE, PATH, CommandWord, refuse_combinations
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import output_file
@@ -158,7 +158,7 @@ WITHOUT_STRICT = "run it without --strict: the result says what does not fit the
 )
 @FORCE
 @click.argument(
-    "arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGUMENTS]..."
+    "arguments", nargs=-1, type=CommandWord(), metavar="[--] PROGRAM [ARGUMENTS]..."
 )
 def command(
     plan_path: Path | None,

@@ -38,6 +38,14 @@ SANITIZERS = {
     "memory": ("MemorySanitizer", "__msan_init"),
     "leak": ("LeakSanitizer", "__lsan_init"),
 }
+# The section of every program that was linked for Linux with glibc.
+LINUX_NOTE = ".note.ABI-tag"
+# What `tau record` and `tau run` advise for a firmware.
+FIRMWARE = {
+    "record": "link it with core/ports/record_wrap.c and import what it sends, as in "
+    "docs/tutorials/size-a-heap.md (FreeRTOS: docs/ports/freertos.md)",
+    "run": "link it with its planned heap, as in docs/ports/newlib.md, freertos.md or cpp.md",
+}
 # What `tau record` and `tau run` advise where nothing can be preloaded.
 INSTEAD = {
     "record": f"link it with {SHIM} and import the stream",
@@ -211,6 +219,14 @@ def _check_elf(path: Path, verb: str, target: str | None) -> None:
         table = elf.get_section_by_name(".dynsym")
         own = [] if table is None else table.get_symbol_by_name("malloc") or []
         brings_malloc = any(symbol.entry.st_shndx != "SHN_UNDEF" for symbol in own)
+        is_of_linux = interpreters or elf.get_section_by_name(LINUX_NOTE) is not None
+    if not is_of_linux and MACHINES.get(platform.machine()) != machine:
+        raise TauError(
+            f"{path} looks like a firmware: a {bits}-bit program for "
+            f"{str(machine).removeprefix('EM_')} that was not linked for Linux",
+            FIRMWARE[verb],
+            EXIT_CANNOT_RECORD,
+        )
     _check_machine(path, verb, str(machine), bits, target)
     if not interpreters:
         raise TauError(

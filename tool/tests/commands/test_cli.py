@@ -263,6 +263,9 @@ def test_completion_is_offered() -> None:
         ("tau tlb plan --geometry cv", "cva6 FILE"),
         ("tau tlb discover --on cv", "cva6 FILE"),
         ("tau plan a.tau -o b", "FILE"),
+        ("tau record ./b", "FILE"),
+        ("tau record --only x -- gcc -c b", "FILE"),
+        ("tau run --plan p.toml -- ./b", "FILE"),
     ],
 )
 def test_words_are_completed(line: str, completed: str) -> None:
@@ -286,6 +289,8 @@ def test_each_command_has_a_manual_page_with_its_options(tmp_path: Path) -> None
         shown = run(*each[1:], "--help").stdout.partition("\nOptions:")[2]
         options = re.findall(r"(?m)^  (?:-\w, )?(--[\w-]+)", shown)
         assert "--help" in options
+        is_leaf = each[1:] in EVERY_VERB
+        assert ("--json" in options) == is_leaf, each  # `tau --help` says so of every command
         page = text.replace("\\-", "-")
         assert all(re.search(rf"(?m)^\.B .*{option}\b", page) for option in options), each
 

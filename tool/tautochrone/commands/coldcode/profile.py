@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.options import FORCE, JSON
+from tautochrone.commands.options import FORCE, JSON, CommandWord
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
 from tautochrone.facts import code_format
@@ -41,7 +41,7 @@ from tautochrone.files.paths import OutputPath
     help="Time limit in seconds (default: none).",
 )
 @JSON
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--] QEMU [ARGUMENTS]...")
+@click.argument("arguments", nargs=-1, type=CommandWord(), metavar="[--] QEMU [ARGUMENTS]...")
 def command(
     elf: Path,
     out: Path,

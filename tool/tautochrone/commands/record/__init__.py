@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.options import FORCE, ProgramName
+from tautochrone.commands.options import FORCE, CommandWord, ProgramName
 from tautochrone.commands.record import runs as record_runs
 from tautochrone.console import output
 from tautochrone.files import output_file
@@ -97,7 +97,7 @@ from tautochrone.record import (
     help="Print the result as one JSON document; the program's output goes to stderr.",
 )
 @click.argument(
-    "arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGUMENTS]..."
+    "arguments", nargs=-1, type=CommandWord(), metavar="[--] PROGRAM [ARGUMENTS]..."
 )
 def command(
     out: Path | None,
