@@ -65,10 +65,10 @@ def runs(pid: int, program: str, started_unix_s: float, emulator: str = "") -> b
         return True  # Not readable for us.
 
 
-def seccomp_filters() -> int:
-    """Return the number of seccomp filters on this process, or its mode on older kernels."""
+def seccomp_filters(pid: int | str = "self") -> int:
+    """Return the number of seccomp filters on a process, or its mode on older kernels."""
     with contextlib.suppress(OSError):
-        lines = (PROC / "self/status").read_text().splitlines()
+        lines = (PROC / str(pid) / "status").read_text().splitlines()
         told = dict(line.split(":", 1) for line in lines if ":" in line)
         return int(told.get("Seccomp_filters", told.get("Seccomp", "0")))
     return 0

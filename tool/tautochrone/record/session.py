@@ -21,7 +21,12 @@ def recorder_value(folder: Path, pid: int, rate: int, filters: int, flags: int) 
 
     `rate` is the time-stamp counter's; `filters` are the seccomp filters of `tau record`.
     """
-    return _filled(f"record {pid} {rate} {filters} {flags} {folder}")
+    return _filled(recorder_words(str(folder), pid, rate, filters, flags))
+
+
+def recorder_words(folder: str, pid: int, rate: int, filters: int, flags: int) -> str:
+    """The same without the slashes at its end."""
+    return f"record {pid} {rate} {filters} {flags} {folder}"
 
 
 def run_value(pid: int | str, file: tuple[int, int, int], folder: str) -> str:

@@ -18,6 +18,7 @@ from tautochrone.record import (
     preloaded,
     program,
     recordings,
+    running,
 )
 
 
@@ -91,6 +92,12 @@ from tautochrone.record import (
     "what to record instead (default: a program of this machine).",
 )
 @click.option(
+    "--pid",
+    type=click.IntRange(min=1),
+    help="Print how to record the program or service of this running process: start it again, as"
+    " tau cannot attach to it (default: run PROGRAM).",
+)
+@click.option(
     "--json",
     "as_json",
     is_flag=True,
@@ -110,6 +117,7 @@ def command(
     preset: str,
     children: bool,
     target: str | None,
+    pid: int | None,
     as_json: bool,
     arguments: tuple[str, ...],
 ) -> int:
@@ -127,16 +135,16 @@ def command(
     program and pid. -o FOLDER/ adds to what is in the folder: a name that is taken gets a number.
 
     With --runs, the others are in FOLDER/children, and the exit status comes from the first run
-    that failed. Each run reads stdin from the start, which must not be a pipe. Ctrl-C ends all
-    runs.
+    that failed. Each run reads stdin from the start, which must not be a pipe. Ctrl-C ends all.
     """
+    if pid is not None:
+        raise running.refusal(pid)
     words = _words(arguments, accesses, max_events, target)
     machine = None if target is None else emulation.find(target)
     programs = [program.check(words, target=target), Path(shutil.which(words[0]) or words[0])]
     is_folder = isinstance(out, FolderPath) and runs == 1
-    single = (("--raw", raw), ("--accesses", accesses))
     if runs > 1:
-        folder = record_runs.check(out, runs, single, force)
+        folder = record_runs.check(out, runs, (("--raw", raw), ("--accesses", accesses)), force)
     else:
         recordings.check_output(out, force, programs, as_json, is_folder)
     how = outcome.Options(
