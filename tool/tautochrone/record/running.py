@@ -18,6 +18,7 @@ from tautochrone.record.program import EXIT_CANNOT_RECORD
 
 # A service may not see the folder that tau is installed in.
 SERVICE_LIBRARY = Path("/usr/local/lib") / session.RECORDER
+SERVICE = re.compile(r":/system\.slice/(?:.*/)?([^/\n]+\.service)(?:/|$)", re.MULTILINE)
 STATE = "tautochrone"  # a folder that systemd makes for the service's user
 
 
@@ -61,7 +62,7 @@ def drop_in(filters: int) -> str:
 
 def _service(pid: int) -> str:
     """The service of the system that a process belongs to; empty if to none."""
-    found = re.search(r":/system\.slice/(?:.*/)?([^/\n]+\.service)(?:/|$)", _text(pid, "cgroup"), re.M)
+    found = SERVICE.search(_text(pid, "cgroup"))
     return found[1] if found else ""
 
 
