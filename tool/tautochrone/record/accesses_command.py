@@ -74,7 +74,7 @@ def record(
     if how.as_json:
         output.emit(True, "record", outcome.document(made, missing, ended), lambda: None)
     else:
-        _summarize(made, ended)
+        _summarize(made, how, ended)
     return ended.exit_status
 
 
@@ -108,7 +108,7 @@ def _finish(
     return placed, [recordings.without_events(one.who) for one in without_events]
 
 
-def _summarize(made: list[AccessTrace], ended: launch.Ended) -> None:
+def _summarize(made: list[AccessTrace], how: outcome.Options, ended: launch.Ended) -> None:
     first = made[0]
     facts = first.facts
     accesses = access.heap_accesses(facts)
@@ -125,4 +125,5 @@ def _summarize(made: list[AccessTrace], ended: launch.Ended) -> None:
         )
     step = "tau import" if first.converted is None else "tau info"
     outcome.note_places(made, f"{step} {first.path}")
-    outcome.note_larger([(one.who.name, one.events) for one in made])
+    if not how.is_folder:
+        outcome.note_larger([(one.who.name, one.events) for one in made])

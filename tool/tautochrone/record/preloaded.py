@@ -261,4 +261,5 @@ def note_summary(traces: list[Trace], ended: launch.Ended, is_folder: bool) -> N
         recorded = f"{first.path.parent} --only {shlex.quote(first.who.name)}"
     next_step = f"tau plan {recorded} -o plan.toml"
     outcome.note_places(traces, f"tau check {first.path}" if _misuse(merged) else next_step, each)
-    outcome.note_larger([(one.who.name, one.merged.events) for one in traces])
+    if not is_folder:
+        outcome.note_larger([(one.who.name, one.merged.events) for one in traces])
