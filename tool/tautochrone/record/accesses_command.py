@@ -126,4 +126,4 @@ def _summarize(made: list[AccessTrace], how: outcome.Options, ended: launch.Ende
     step = "tau import" if first.converted is None else "tau info"
     outcome.note_places(made, f"{step} {first.path}")
     if not how.is_folder:
-        outcome.note_larger([(one.who.name, one.events) for one in made])
+        outcome.note_larger([one.document() for one in made])

@@ -39,10 +39,6 @@ class Options:
     only: tuple[str, ...] = ()
     is_folder: bool = False
 
-    def keeps(self, name: str) -> bool:
-        """Whether the recording of a program of this name is kept."""
-        return is_named(name, self.only)
-
 
 @dataclass(frozen=True)
 class ProcessRecord:
@@ -80,7 +76,7 @@ def chosen(
     found: list[tuple[Path, AnyHeader]], how: Options, ended: launch.Ended
 ) -> list[tuple[Path, AnyHeader]]:
     """The recordings that --only keeps. Raises TauError, which keeps all of them, if it is none."""
-    kept = [one for one in found if how.keeps(who_of(one[1]).name)]
+    kept = [one for one in found if is_named(who_of(one[1]).name, how.only)]
     if kept:
         return kept
     counts = Counter(who_of(header).name for _, header in found)
@@ -169,17 +165,17 @@ def _note_table(left: Sequence[ProcessRecord]) -> None:
         output.note(f"  and {output.count(len(left) - ROWS_MAX, 'recording')} more")
 
 
-def note_larger(names_of_events: Sequence[tuple[str, int]]) -> None:
-    """Say if another program than the first has more events: it may be the one that is meant."""
-    counts: Counter[str] = Counter()
-    for name, events in names_of_events:
-        counts[name] = max(counts[name], events)
-    for name, most in counts.most_common(1):
-        if names_of_events[0][1] < most and name != names_of_events[0][0]:
-            output.note(
-                f"tau: {name} has more events than {names_of_events[0][0]}",
-                f"to keep its recording instead: tau record --only {shlex.quote(name)} …",
-            )
+def note_larger(said: Sequence[dict[str, Any]]) -> None:
+    """Say if another process than the first has more events: it may be the one that is meant."""
+    first, largest = said[0], max(said, key=lambda one: one["events"])
+    if largest["events"] > first["events"]:
+        step = f"tau plan {largest['path']} -o plan.toml"
+        if largest["name"] != first["name"]:
+            step = f"tau record --only {shlex.quote(largest['name'])} …"
+        output.note(
+            f"tau: {largest['name']} (pid {largest['pid']}) has more events than {first['name']}",
+            f"if it is the one that is meant: {step}",
+        )
 
 
 def end_text(ended: launch.Ended) -> str:

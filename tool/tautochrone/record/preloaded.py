@@ -16,6 +16,7 @@ from tautochrone.errors import TauError
 from tautochrone.record import emulation, launch, merge, outcome, program, recordings
 from tautochrone.record.program import EXIT_CANNOT_RECORD
 from tautochrone.record.raw_header import STOP_CONFINED, STOP_DETACHED, RawHeader
+from tautochrone.trace.folder import is_named
 
 WHAT = "with time, thread and call site"
 NOT_RECORDED = (
@@ -114,7 +115,7 @@ def _finish(
         raise _nothing_left(name, emulated)
     found = recordings.detach_running(found)
     missing = recordings.not_recorded(folder, [header for _, header in found])
-    missing = [one for one in missing if how.keeps(one.who.name)]
+    missing = [one for one in missing if is_named(one.who.name, how.only)]
     found = outcome.chosen(found, how, ended)
     if how.raw:
         made = [Trace(path, header) for path, header in found]
@@ -145,7 +146,7 @@ def _nothing_left(name: str, emulated: launch.Emulated | None) -> TauError:
 def _merge_all(found: list[tuple[Path, RawHeader]], ended: launch.Ended) -> list[Trace]:
     """Merge recordings and remove them."""
     # An exec keeps the pid, so only the latest recording of a pid can have been killed.
-    latest = {header.pid: header for _, header in sorted(found, key=recordings.start_of)}
+    latest = {header.pid: header for _, header in sorted(found, key=lambda item: item[1].began)}
     sizes_bytes = [path.stat().st_size for path, _ in found]
     made = []
     with bars.Bar("merging") as bar:
@@ -262,4 +263,4 @@ def note_summary(traces: list[Trace], ended: launch.Ended, is_folder: bool) -> N
     next_step = f"tau plan {recorded} -o plan.toml"
     outcome.note_places(traces, f"tau check {first.path}" if _misuse(merged) else next_step, each)
     if not is_folder:
-        outcome.note_larger([(one.who.name, one.merged.events) for one in traces])
+        outcome.note_larger([one.document() for one in traces])

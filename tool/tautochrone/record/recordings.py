@@ -175,11 +175,12 @@ def import_step(folder: Path, suffix: str) -> str:
 
 def detach_running(found: list[tuple[Path, RawHeader]]) -> list[tuple[Path, RawHeader]]:
     """End the recordings of processes that still run; return all with their headers read again."""
-    latest = {header.pid: header.page.started_ticks for _, header in sorted(found, key=start_of)}
+    ordered = sorted(found, key=lambda item: item[1].began)
+    latest = {header.pid: header.began for _, header in ordered}
     running = [
         path
         for path, header in found
-        if latest[header.pid] == header.page.started_ticks
+        if latest[header.pid] == header.began
         and processes.runs(
             header.pid, header.program, header.page.started_unix_ns / 1e9, header.emulator_name
         )
@@ -191,11 +192,6 @@ def detach_running(found: list[tuple[Path, RawHeader]]) -> list[tuple[Path, RawH
     # By then, rows with an earlier time are written.
     time.sleep(DETACH_S)
     return [(path, merge.read_raw_header(path)) for path, _ in found]
-
-
-def start_of(item: tuple[Path, RawHeader]) -> int:
-    """When a recording began, to sort by."""
-    return item[1].page.started_ticks
 
 
 def raws_in(folder: Path, suffix: str) -> list[Path]:

@@ -185,7 +185,7 @@ def _report(
     output.note(f"tau: {folder}: {_names(done)}{others if children else ''}")
     output.note(f"  next: tau plan {folder} -o plan.toml")
     some = next(iter(done.values())).document
-    outcome.note_larger([(one["name"], one["events"]) for one in (some["trace"], *some["others"])])
+    outcome.note_larger([some["trace"], *some["others"]])
 
 
 def _names(done: dict[int, FinishedRun]) -> str:
