@@ -29,6 +29,9 @@
 // site and the task. The scheduler is suspended for each call. traceMALLOC is not used: it passes
 // the size of the block, not the size that was requested. docs/ports/freertos.md leads to a plan.
 //
+// Zephyr: CONFIG_TAUTOCHRONE_RECORD=y adds this file (docs/ports/zephyr.md). Interrupts are locked for
+// each call, so they may allocate. tau_record_wrap_flush() writes the last rows.
+//
 // C++ with core/ports/cpp/tautochrone.hpp: with -DTAU_RECORD_CPP, the calls of that header are
 // recorded and nothing else is. Link without the flags.
 #include <errno.h>
@@ -43,6 +46,8 @@
 #ifdef TAU_RECORD_FREERTOS
 #include <FreeRTOS.h>
 #include <task.h>
+#elif defined(TAU_RECORD_ZEPHYR)
+#include "zephyr/record_lock.h"
 #else
 #include <malloc.h>
 #if defined(__NEWLIB__) && !defined(__PICOLIBC__)
@@ -109,6 +114,7 @@ void tau_record_wrap_flush(void) {
     record_leave();
 }
 
+#ifndef TAU_RECORD_ZEPHYR
 // The program's last rows: after its own destructors, as far as the linker orders them.
 __attribute__((destructor(101))) static void record_finish(void) {
     if (record_enter()) {
@@ -116,28 +122,42 @@ __attribute__((destructor(101))) static void record_finish(void) {
     }
     record_leave();
 }
+#endif
 
 #define RECORD_CALLER ((uintptr_t)__builtin_return_address(0))
 
-#if defined(TAU_RECORD_FREERTOS) &&                                                                \
-    (INCLUDE_xTaskGetCurrentTaskHandle == 1 || configUSE_MUTEXES == 1)
+#if defined(TAU_RECORD_ZEPHYR) ||                                                                  \
+    (defined(TAU_RECORD_FREERTOS) &&                                                               \
+     (INCLUDE_xTaskGetCurrentTaskHandle == 1 || configUSE_MUTEXES == 1))
 // Tasks with a number of their own. All others share the last one.
 #ifndef TAU_RECORD_TASKS
 #define TAU_RECORD_TASKS 32u
 #endif
 // Task 1 … in the order of their first calls: for a debugger, too.
-static TaskHandle_t record_tasks[TAU_RECORD_TASKS];
+static const void *record_tasks[TAU_RECORD_TASKS];
 
-// Tells the recorder which task calls: 0 before the scheduler starts. A task in the memory of a
-// deleted one has that one's number.
-static void record_note_task(void) {
-    uint32_t index = 0;
+// The task that calls; NULL before the scheduler starts, and in an interrupt.
+static const void *record_current_task(void) {
+#ifdef TAU_RECORD_ZEPHYR
+    return k_is_pre_kernel() || k_is_in_isr() ? NULL : k_current_get();
+#else
 #if INCLUDE_xTaskGetSchedulerState == 1 || configUSE_TIMERS == 1
     if (xTaskGetSchedulerState() == taskSCHEDULER_NOT_STARTED) {
-        return;
+        return NULL;
     }
 #endif
-    const TaskHandle_t task = xTaskGetCurrentTaskHandle();
+    return xTaskGetCurrentTaskHandle();
+#endif
+}
+
+// Tells the recorder which task calls. A task in the memory of a deleted one has that one's number.
+static void record_note_task(void) {
+    const void *const task = record_current_task();
+    uint32_t index = 0;
+    if (task == NULL) {
+        tau_record_thread(&record_state, 0);
+        return;
+    }
     while (index + 1 < TAU_RECORD_TASKS && record_tasks[index] != NULL &&
            record_tasks[index] != task) {  // bound: TAU_RECORD_TASKS
         index++;
@@ -207,6 +227,8 @@ void __wrap_vPortFree(void *object) {
     record_leave();
 }
 
+#elif defined(TAU_RECORD_ZEPHYR)
+#include "zephyr/record_calls.h"
 #elif defined(TAU_RECORD_CPP)
 
 void *tau_record_wrap_malloc(size_t size);
