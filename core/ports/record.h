@@ -18,27 +18,7 @@
 //
 // Firmware and static Linux programs whose heap is malloc, or FreeRTOS's pvPortMalloc
 // (docs/ports/freertos.md): add record_wrap.c instead of record.c. It calls the functions below for
-// every function of the heap.
-//
-// Zephyr, with CONFIG_SYS_HEAP_LISTENER=y:
-// - A listener's identifier is the address of one struct sys_heap. It is _system_heap.heap for
-//   k_malloc and the member heap of a k_heap.
-// - A listener for HEAP_ID_LIBC is never called, and the C library does not export its heap. Use
-//   record_wrap.c for malloc.
-// - The reported sizes are the chunks' sizes.
-// - A realloc in place is reported as alloc, then free, of one address. tau import joins the two.
-//     extern struct k_heap _system_heap;
-//     static void on_alloc(uintptr_t heap_id, void *p, size_t n) {
-//         (void)heap_id;
-//         tau_record_malloc(&recording, (uintptr_t)p, n, 0); }
-//     static void on_free(uintptr_t heap_id, void *p, size_t n) {
-//         (void)heap_id, (void)n;
-//         tau_record_free(&recording, (uintptr_t)p, 0); }
-//     HEAP_LISTENER_ALLOC_DEFINE(allocs, HEAP_ID_FROM_POINTER(&_system_heap.heap), on_alloc);
-//     HEAP_LISTENER_FREE_DEFINE(frees, HEAP_ID_FROM_POINTER(&_system_heap.heap), on_free);
-//     void record_the_heap(void) {  // after tau_record_start
-//         heap_listener_register(&allocs);
-//         heap_listener_register(&frees); }
+// every function of the heap. Zephyr's build adds it by an option (docs/ports/zephyr.md).
 //
 // Rows (core/ports/record_row.h) and blocks: docs/spec/recorder.md, "The raw recording".
 #ifndef TAU_CORE_PORTS_RECORD_H

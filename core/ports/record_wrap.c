@@ -29,8 +29,8 @@
 // site and the task. The scheduler is suspended for each call. traceMALLOC is not used: it passes
 // the size of the block, not the size that was requested. docs/ports/freertos.md leads to a plan.
 //
-// Zephyr: CONFIG_TAUTOCHRONE_RECORD=y adds this file (docs/ports/zephyr.md). Interrupts are locked for
-// each call, so they may allocate. tau_record_wrap_flush() writes the last rows.
+// Zephyr: CONFIG_TAUTOCHRONE_RECORD=y adds this file (docs/ports/zephyr.md). Interrupts are locked
+// for each call, so they may allocate. tau_record_wrap_flush() writes the last rows.
 //
 // C++ with core/ports/cpp/tautochrone.hpp: with -DTAU_RECORD_CPP, the calls of that header are
 // recorded and nothing else is. Link without the flags.

@@ -1,14 +1,14 @@
-// Zephyr's k_malloc, or one k_heap, in the memory of a plan. zephyr/CMakeLists.txt adds this file and
-// the core's, and tells the linker to call the functions __wrap_… here in place of Zephyr's own.
+// Zephyr's k_malloc, or one k_heap, in the memory of a plan. zephyr/CMakeLists.txt adds this file
+// and the core's, and tells the linker to call __wrap_… here in place of Zephyr's functions.
 // CONFIG_TAUTOCHRONE_HEAP=y turns it on; docs/ports/zephyr.md leads from a recording to it.
 //
 // The planned heap is Zephyr's system heap, or the k_heap that CONFIG_TAUTOCHRONE_K_HEAP names.
 // - Its struct sys_heap is served here: init, alloc, aligned_alloc, realloc, free, usable_size and
-//   the statistics, and events for heap listeners. Zephyr's k_heap functions call these, so the lock
-//   is the k_heap's one spinlock, waiting with a timeout works, and interrupts may allocate.
+//   the statistics, and events for heap listeners. Zephyr's k_heap functions call these, so the
+//   lock is the k_heap's one spinlock, waiting with a timeout works, and interrupts may allocate.
 // - Its memory is TAU_PLAN_HEAP_BYTES here. The memory that Zephyr gives it is not used.
-// - k_malloc and its family, and z_thread_aligned_alloc, do not put a pointer in front of objects, as
-//   Zephyr's own do. k_free takes what comes from other heaps to Zephyr's own.
+// - k_malloc and its family, and z_thread_aligned_alloc, do not put a pointer in front of objects,
+//   as Zephyr's own do. k_free takes what comes from other heaps to Zephyr's own.
 // - A free of what is not an object is refused, and fails __ASSERT.
 // Other heaps stay as they are.
 //

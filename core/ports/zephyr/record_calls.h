@@ -4,8 +4,8 @@
 // k_malloc and its family, and z_thread_aligned_alloc, are recorded with the requested size, the
 // caller and the thread; 0 is the thread of interrupts and of what runs before threads. What else
 // uses the heap is told by a heap listener, with the chunk's size and without a caller.
-// The listener's identifier is the address of the struct sys_heap. It tells of a realloc in place as
-// an allocation and then a free of one address, which tau import joins to one realloc.
+// The listener's identifier is the address of the struct sys_heap. It tells of a realloc in place
+// as an allocation and then a free of one address, which tau import joins to one realloc.
 #ifndef TAU_ZEPHYR_RECORD_CALLS_H
 #define TAU_ZEPHYR_RECORD_CALLS_H
 

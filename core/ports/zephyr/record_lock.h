@@ -1,4 +1,4 @@
-// What record_wrap.c needs of Zephyr: a lock that nests. On several cores, irq_lock is a global lock.
+// What record_wrap.c needs of Zephyr: a lock that nests. irq_lock is a global one on several cores.
 #ifndef TAU_ZEPHYR_RECORD_LOCK_H
 #define TAU_ZEPHYR_RECORD_LOCK_H
 

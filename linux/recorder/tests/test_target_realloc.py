@@ -1,13 +1,8 @@
 """A realloc in place that a target tells as an allocation and a free is one realloc [REC-16].
 
-Method: the Zephyr recipe is taken out of core/ports/record.h and built into a firmware on a
-stand-in for Zephyr's heap, whose every operation must come back; then each condition of the rule.
+Method: each condition of the rule. tests/test_zephyr.py has the firmware.
 """
 
-import csv
-import random
-import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,41 +11,6 @@ from tautochrone.record import merge
 
 from linux.recorder.tests.test_target import run_rows
 from testing.recorded import Build, operations_of
-
-ROOT = Path(__file__).parents[3]
-PORTS = ROOT / "core" / "ports"
-SHIM = str(PORTS / "record.c")
-
-
-def recipe(title: str) -> str:
-    """The code of the paragraph of record.h that starts with TITLE."""
-    header = (PORTS / "record.h").read_text()
-    (paragraph,) = re.findall(rf"^// {title}.*?^//$", header, re.M | re.S)
-    return "".join(re.findall(r"^//     (.*\n)", paragraph, re.M))
-
-
-def test_zephyrs_listeners(build: Build, tmp_path: Path) -> None:
-    """The trace has the calls of k_malloc's heap, and no others."""
-    seed = random.randrange(2**31)
-    print(f"seed {seed}")
-    (tmp_path / "recipe.h").write_text(recipe("Zephyr"))
-    # Blocks so small that pairs straddle them.
-    flags = [f"-I{ROOT}", f"-I{tmp_path}", SHIM, "-DTAU_RECORD_BUFFER_BYTES=128u"]
-    firmware = build("zephyr", *flags)
-    command = [str(firmware), str(tmp_path / "stream"), str(seed), "20000"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    made = list(csv.DictReader(done.stdout.splitlines()))
-    merged = merge.merge_target(tmp_path / "stream", tmp_path / "out.tau")
-    wrong = (merged.unknown_count, merged.double_free_count, merged.implied_frees)
-    assert wrong == (0, 0, 0)
-    object_of_slot: dict[int, str] = {}
-    for (op, size, slot), expected in zip(operations_of(tmp_path / "out.tau"), made, strict=True):
-        assert (op, size) == (expected["op"], int(expected["size"]))
-        if op != "malloc":
-            assert object_of_slot[slot] == expected["id"]
-        object_of_slot[slot] = expected["id"]
-    assert sum(row["op"] == "realloc" for row in made) > 1000
-
 
 JOINED = ["malloc 24", "realloc 40", "free 0"]
 APART = ["malloc 24", "free 0", "malloc 40", "free 0", "free 0"]

@@ -275,7 +275,9 @@ bool tau_merge_emit_open(struct tau_merge_emit *emit, const char *out, const cha
 
 static uint32_t site_of(struct tau_merge_emit *emit, struct tau_merge_rows *rows) {
     const struct tau_merge_row *row = &rows->row;
-    if (row->site_is_new && row->site_address != 0) {
+    if (row->site_is_new && row->site_address == 0) {
+        rows->site_index[row->site] = 0;  // none
+    } else if (row->site_is_new) {
         uint64_t offset;
         const char *module =
             tau_merge_modules_find(&emit->modules, row->ticks, row->site_address, &offset);

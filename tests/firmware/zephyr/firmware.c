@@ -1,0 +1,240 @@
+// A firmware on Zephyr: threads that preempt each other and pass messages, a timer's interrupt that
+// allocates, and each way to a heap. What each part computes does not depend on the order in which
+// they run. At the end it prints a checksum, what failed, and the sizes that each part asked for, in
+// their order.
+#include <string.h>
+
+#include <zephyr/kernel.h>
+
+#ifdef CONFIG_TAUTOCHRONE_RECORD
+void tau_record_wrap_flush(void);
+#endif
+
+enum { MESSAGES = 120, MESSAGES_QUEUED = 8, EXPIRIES = 40, EXPIRIES_KEPT = 3, PARTS_ENDING = 5 };
+enum { STEPS = 400, SLOTS = 24, REQUESTS_MAX = 400 };
+enum part { PRODUCER, OTHER_PRODUCER, TIMER, WORKER, POOL, PARTS };
+
+struct message {
+    uint32_t size_bytes;
+    unsigned char bytes[];
+};
+
+struct log {
+    unsigned int count;
+    uint16_t sizes[REQUESTS_MAX];
+};
+
+static const char *const names[PARTS] = {"producer", "producer", "timer", "worker", "pool"};
+static struct log logs[PARTS];
+static volatile uint32_t checksum;
+static volatile unsigned int failed;
+
+// Of the kernel; it is in no public header.
+extern struct k_heap _system_heap;
+void *z_thread_aligned_alloc(size_t alignment, size_t size_bytes);
+
+K_HEAP_DEFINE(own_heap, 2048);
+K_MSGQ_DEFINE(messages, sizeof(struct message *), MESSAGES_QUEUED, 4);
+K_MSGQ_DEFINE(ended, sizeof(enum part), PARTS_ENDING, 4);
+
+static void add(const void *object, size_t size_bytes) {
+    const unsigned char *const bytes = object;
+    uint32_t sum = (uint32_t)size_bytes;
+    for (size_t i = 0; i < size_bytes; i++) {
+        sum = sum * 33 + bytes[i];
+    }
+    const unsigned int key = irq_lock();
+    checksum += sum;
+    irq_unlock(key);
+}
+
+static uint32_t next(uint32_t *random) {
+    *random = *random * 1664525u + 1013904223u;
+    return *random >> 16;
+}
+
+static size_t noted(enum part part, size_t size_bytes) {
+    struct log *const log = &logs[part];
+    log->sizes[log->count++] = (uint16_t)size_bytes;
+    return size_bytes;
+}
+
+static void *checked(void *object, size_t alignment) {
+    failed += object == NULL || (uintptr_t)object % alignment != 0 ? 1 : 0;
+    return object;
+}
+
+static void end(enum part part) {
+    (void)k_msgq_put(&ended, &part, K_FOREVER);
+}
+
+// ---- Parts ----
+
+static void produce(void *a, void *b, void *c) {
+    const enum part part = (enum part)(uintptr_t)a;
+    uint32_t random = (uint32_t)part * 77 + 1;
+    ARG_UNUSED(b), ARG_UNUSED(c);
+    for (unsigned int i = 0; i < MESSAGES; i++) {
+        const size_t size_bytes = 1 + next(&random) % 400;
+        struct message *const message =
+            checked(k_malloc(noted(part, sizeof *message + size_bytes)), sizeof(void *));
+        message->size_bytes = size_bytes;
+        memset(message->bytes, (int)(random >> 8), size_bytes);
+        (void)k_msgq_put(&messages, &message, K_FOREVER);
+    }
+    struct message *const none = NULL;
+    (void)k_msgq_put(&messages, &none, K_FOREVER);
+    end(part);
+}
+
+static void consume(void *a, void *b, void *c) {
+    ARG_UNUSED(a), ARG_UNUSED(b), ARG_UNUSED(c);
+    for (unsigned int producers = 2; producers > 0;) {
+        struct message *message;
+        (void)k_msgq_get(&messages, &message, K_FOREVER);
+        if (message == NULL) {
+            producers--;
+        } else {
+            add(message->bytes, message->size_bytes);
+            k_free(message);
+        }
+    }
+    end(PARTS);
+}
+
+// In an interrupt.
+static void expire(struct k_timer *timer) {
+    static void *kept[EXPIRIES_KEPT];
+    static unsigned int count;
+    k_free(kept[count % EXPIRIES_KEPT]);
+    kept[count % EXPIRIES_KEPT] = NULL;
+    if (count < EXPIRIES) {
+        kept[count % EXPIRIES_KEPT] = checked(k_malloc(noted(TIMER, 20 + count * 9)), 4);
+    } else if (count == EXPIRIES + EXPIRIES_KEPT) {
+        k_timer_stop(timer);
+    }
+    count++;
+}
+
+K_TIMER_DEFINE(timer, expire, NULL);
+
+struct slot {
+    unsigned char *object;
+    size_t size_bytes;
+};
+
+// Inlined, so that the calls are in the part's own function.
+__attribute__((always_inline)) static inline void step(struct slot *slot, uint32_t choice,
+                                                       size_t size_bytes) {
+    const size_t alignment = (size_t)8 << choice / 8 % 4;
+    if (slot->object == NULL && choice % 3 == 0) {
+        slot->object = checked(k_malloc(noted(WORKER, size_bytes)), 4);
+    } else if (slot->object == NULL && choice % 3 == 1) {
+        slot->object = checked(k_calloc(noted(WORKER, size_bytes * 4) / 4, 4), 4);
+        size_bytes *= 4;
+        add(slot->object, size_bytes);
+    } else if (slot->object == NULL) {
+        slot->object = checked(k_aligned_alloc(alignment, noted(WORKER, size_bytes)), alignment);
+    } else if (choice % 2 == 0) {
+        slot->object = checked(k_realloc(slot->object, noted(WORKER, size_bytes + 1)), 4);
+        size_bytes++;
+        add(slot->object, MIN(size_bytes, slot->size_bytes));
+    } else {
+        add(slot->object, slot->size_bytes);
+        k_free(slot->object);
+        *slot = (struct slot){NULL, 0};
+        return;
+    }
+    memset(slot->object, (int)choice, size_bytes);
+    slot->size_bytes = size_bytes;
+}
+
+static void work(void *a, void *b, void *c) {
+    static struct slot slots[SLOTS];
+    uint32_t random = 4711;
+    ARG_UNUSED(a), ARG_UNUSED(b), ARG_UNUSED(c);
+    for (unsigned int i = 0; i < STEPS; i++) {
+        const uint32_t choice = next(&random);
+        step(&slots[next(&random) % SLOTS], choice, next(&random) % 100);
+    }
+    for (unsigned int i = 0; i < SLOTS; i++) {
+        k_free(slots[i].object);
+    }
+    end(WORKER);
+}
+
+// What goes to a heap of its own, and what the kernel and others take from the system's.
+static void use_pools(void *a, void *b, void *c) {
+    ARG_UNUSED(a), ARG_UNUSED(b), ARG_UNUSED(c);
+    k_thread_heap_assign(k_current_get(), &own_heap);
+    void *const elsewhere = checked(z_thread_aligned_alloc(8, 300), 8);
+    k_thread_heap_assign(k_current_get(), &_system_heap);
+    void *const here = checked(z_thread_aligned_alloc(32, noted(POOL, 77)), 32);
+    void *const direct = checked(k_heap_alloc(&own_heap, 200, K_FOREVER), 4);
+    k_free(elsewhere);
+    k_free(here);
+    k_heap_free(&own_heap, direct);
+    for (unsigned int i = 0; i < 20; i++) {
+        void *object = checked(k_heap_alloc(&_system_heap, 160, K_FOREVER), 4);
+        object = checked(k_heap_realloc(&_system_heap, object, 40, K_NO_WAIT), 4);
+        k_msleep(1);
+        k_heap_free(&_system_heap, object);
+    }
+    end(POOL);
+}
+
+K_THREAD_DEFINE(producer, 1024, produce, (void *)PRODUCER, NULL, NULL, 4, 0, 0);
+K_THREAD_DEFINE(other, 1024, produce, (void *)OTHER_PRODUCER, NULL, NULL, 4, 0, 0);
+K_THREAD_DEFINE(consumer, 1024, consume, NULL, NULL, NULL, 2, 0, 0);
+K_THREAD_DEFINE(worker, 1024, work, NULL, NULL, NULL, 4, 0, 0);
+K_THREAD_DEFINE(pools, 1024, use_pools, NULL, NULL, NULL, 1, 0, 0);
+
+// ---- The end ----
+
+#ifdef CONFIG_TAUTOCHRONE_HEAP
+// What the heap says of itself is what two objects change. A second free changes nothing.
+static bool statistics_hold(void) {
+    struct sys_memory_stats before, between, after;
+    if (strcmp(CONFIG_TAUTOCHRONE_K_HEAP, "_system_heap") != 0) {
+        return true;
+    }
+    (void)sys_heap_runtime_stats_reset_max(&_system_heap.heap);
+    (void)sys_heap_runtime_stats_get(&_system_heap.heap, &before);
+    void *const small = k_malloc(30), *const large = k_malloc(300);
+    (void)sys_heap_runtime_stats_get(&_system_heap.heap, &between);
+    const size_t bytes = sys_heap_usable_size(&_system_heap.heap, small) +
+                         sys_heap_usable_size(&_system_heap.heap, large);
+    k_free(large);
+    k_free(small);
+    k_free(small);  // wrong, and refused
+    (void)sys_heap_runtime_stats_get(&_system_heap.heap, &after);
+    return before.allocated_bytes == 0 && between.allocated_bytes == bytes && bytes >= 330 &&
+           between.free_bytes <= before.free_bytes - bytes && after.allocated_bytes == 0 &&
+           after.max_allocated_bytes == bytes && after.free_bytes == before.free_bytes;
+}
+#else
+#define statistics_hold() true
+#endif
+
+int main(void) {
+    enum part part;
+    k_timer_start(&timer, K_MSEC(2), K_MSEC(2));
+    for (unsigned int i = 0; i < PARTS_ENDING; i++) {
+        (void)k_msgq_get(&ended, &part, K_FOREVER);
+    }
+    k_msleep(100);  // the timer has ended, too
+    const bool do_hold = statistics_hold();
+#ifdef CONFIG_TAUTOCHRONE_RECORD
+    tau_record_wrap_flush();
+#endif
+    printk("checksum %08lx failed %u statistics %s\n", (unsigned long)checksum, failed,
+           do_hold ? "hold" : "differ");
+    for (unsigned int i = 0; i < PARTS; i++) {
+        printk("%s", names[i]);
+        for (unsigned int n = 0; n < logs[i].count; n++) {
+            printk(" %u", logs[i].sizes[n]);
+        }
+        printk("\n");
+    }
+    return 0;
+}
