@@ -134,7 +134,7 @@ def test_two_options_at_once_are_refused(done: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "source"), [("RECORD", "record_calls.h"), ("HEAP", "heap.c")]
+    ("option", "source"), [("RECORD", "record_calls_inline.h"), ("HEAP", "heap.c")]
 )
 def test_the_linker_replaces_what_the_file_defines(
     tmp_path: Path, option: str, source: str

@@ -6,8 +6,8 @@
 // uses the heap is told by a heap listener, with the chunk's size and without a caller.
 // The listener's identifier is the address of the struct sys_heap. It tells of a realloc in place
 // as an allocation and then a free of one address, which tau import joins to one realloc.
-#ifndef TAU_ZEPHYR_RECORD_CALLS_H
-#define TAU_ZEPHYR_RECORD_CALLS_H
+#ifndef TAU_ZEPHYR_RECORD_CALLS_INLINE_H
+#define TAU_ZEPHYR_RECORD_CALLS_INLINE_H
 
 #ifndef TAU_ZEPHYR_HEAP
 #define TAU_ZEPHYR_HEAP _system_heap

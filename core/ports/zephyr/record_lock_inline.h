@@ -1,6 +1,6 @@
 // What record_wrap.c needs of Zephyr: a lock that nests. irq_lock is a global one on several cores.
-#ifndef TAU_ZEPHYR_RECORD_LOCK_H
-#define TAU_ZEPHYR_RECORD_LOCK_H
+#ifndef TAU_ZEPHYR_RECORD_LOCK_INLINE_H
+#define TAU_ZEPHYR_RECORD_LOCK_INLINE_H
 
 #include <zephyr/init.h>
 #include <zephyr/kernel.h>
