@@ -36,7 +36,7 @@ PAGE = Page(
     },
 )
 FUNCTIONS = {"producer": "produce", "timer": "expire", "worker": "work", "pool": "use_pools"}
-KERNELS = 20  # use_pools allocates and resizes so often by k_heap's functions
+KERNELS = 20  # use_pools allocates and resizes as often by k_heap's functions
 RIGHT = "failed 0 statistics hold".split()
 
 
@@ -107,7 +107,8 @@ def test_each_call_is_recorded_with_its_size_its_thread_and_its_site(
         assert sorted(by_thread) == sorted(recorded[part]), part
         found |= threads
     assert len(found) == sum(len(recorded[part]) for part in FUNCTIONS)
-    assert len(made) == sum(len(each) for part in FUNCTIONS for each in recorded[part]) + 2 * KERNELS
+    asked = sum(len(each) for part in FUNCTIONS for each in recorded[part])
+    assert len(made) == asked + 2 * KERNELS
     kernels = [(op, int(size)) for op, size, site, _ in rows if site == 0]
     assert [op for op, _ in kernels] == ["malloc", "realloc", "free"] * KERNELS
     # The stand-in's chunks are up to eight bytes larger than wanted.

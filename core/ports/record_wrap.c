@@ -47,7 +47,7 @@
 #include <FreeRTOS.h>
 #include <task.h>
 #elif defined(TAU_RECORD_ZEPHYR)
-#include "zephyr/record_lock_inline.h"
+#include "core/ports/zephyr/record_lock_inline.h"
 #else
 #include <malloc.h>
 #if defined(__NEWLIB__) && !defined(__PICOLIBC__)
@@ -228,7 +228,7 @@ void __wrap_vPortFree(void *object) {
 }
 
 #elif defined(TAU_RECORD_ZEPHYR)
-#include "zephyr/record_calls_inline.h"
+#include "core/ports/zephyr/record_calls_inline.h"
 #elif defined(TAU_RECORD_CPP)
 
 void *tau_record_wrap_malloc(size_t size);

@@ -1,7 +1,7 @@
 // A firmware on Zephyr: threads that preempt each other and pass messages, a timer's interrupt that
 // allocates, and each way to a heap. What each part computes does not depend on the order in which
-// they run. At the end it prints a checksum, what failed, and the sizes that each part asked for, in
-// their order.
+// they run. At the end it prints a checksum, what failed, and the sizes that each part asked for,
+// in their order.
 #include <string.h>
 
 #include <zephyr/kernel.h>

@@ -72,7 +72,7 @@ def main() -> None:
     asked = (build / "asked.txt").read_text().split("\n")
     values = {name: "1" if value == "y" else value for name, value in options.items()}
     flags = [*FLAGS, *(f"-DCONFIG_{name}={value}" for name, value in values.items())]
-    flags += [f"-I{HERE}", f"-I{FREERTOS / 'kernel'}"]
+    flags += [f"-I{folder}" for folder in (HERE, FREERTOS, FREERTOS / "kernel")]
     linked = [word for word in asked if word.startswith("-Wl,")]
     library = [word for word in asked if word not in linked]
     gcc = "arm-none-eabi-gcc"

@@ -1,6 +1,6 @@
-// A stand-in for Zephyr's headers: the types, macros and calls that these programs, the planned heap
-// and its recorder use, with the meaning that Zephyr's documentation gives them. One core. Threads
-// and queues are those of the stand-in for FreeRTOS's kernel.
+// A stand-in for Zephyr's headers: the types, macros and calls that these programs, the planned
+// heap and its recorder use, with the meaning that Zephyr's documentation gives them. One core.
+// Threads and queues are those of the stand-in for FreeRTOS's kernel.
 #ifndef KERNEL_H
 #define KERNEL_H
 
