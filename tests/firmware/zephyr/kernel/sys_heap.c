@@ -1,6 +1,7 @@
 // A stand-in for Zephyr's sys_heap: first fit, chunks of 8 bytes with 8 of header, and what
-// listeners hear: an allocation after it is made, a free before, and a realloc in place as an allocation of
-// the new size and then a free of the old one, at one address. One that keeps its chunk is silent.
+// listeners hear: an allocation after it is made, a free before, and a realloc in place as an
+// allocation of the new size and then a free of the old one, at one address. One that keeps its
+// chunk is silent.
 #include <string.h>
 
 #include <zephyr/kernel.h>
