@@ -9,10 +9,14 @@ core/.
 - tautochrone_newlib.c: malloc and its family on the heap of heap_plan.h (core/ports/newlib/heap.c)
 
 Each file of the core stands where it is first included, unchanged.
+
+With --arduino, it packs a library for Arduino of the first three (docs/ports/libraries.md).
 """
 
 import argparse
 import re
+import tomllib
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,6 +26,18 @@ SOURCES = {
     "tautochrone_pools.c": ("pools.c",),
     "tautochrone_newlib.c": ("ports/newlib/heap.c",),
 }
+ARDUINO = ("tautochrone.h", "tautochrone.c", "tautochrone_pools.c")
+PROPERTIES = """name=Tautochrone
+version={version}
+author=The Tautochrone founders
+maintainer=The Tautochrone founders
+sentence=Heaps whose malloc and free have bounds, sized from a recording.
+paragraph=TLSF, and pools of exact sizes in front of it, in the memory of a plan.
+category=Data Storage
+url=
+architectures=esp32,mbed_nano,mbed_portenta,mbed_rp2040,nrf52,renesas_uno,rp2040,sam,samd,stm32
+includes=tautochrone.h
+"""
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"core/(?P<ours>[^"]+)"|<(?P<standard>[^>]+)>).*$')
 
 
@@ -74,6 +90,18 @@ def amalgamate(core: Path) -> dict[str, str]:
     return files
 
 
+def arduino_library(path: Path) -> None:
+    """Write a ZIP file that Arduino installs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    files = amalgamate(ROOT / "core")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        properties = PROPERTIES.format(version=project["version"])
+        archive.writestr("Tautochrone/library.properties", properties)
+        archive.write(ROOT / "LICENSE", "Tautochrone/LICENSE")
+        for name in ARDUINO:
+            archive.writestr(f"Tautochrone/src/{name}", files[name])
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -81,7 +109,12 @@ if __name__ == "__main__":
     parser.add_argument(
         "folder", type=Path, nargs="?", default=ROOT / "build", help="default: build"
     )
-    folder = parser.parse_args().folder
+    parser.add_argument("--arduino", type=Path, metavar="ZIP", help="write this library instead")
+    asked = parser.parse_args()
+    folder = asked.folder
+    if asked.arduino is not None:
+        arduino_library(asked.arduino)
+        raise SystemExit(0)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in amalgamate(ROOT / "core").items():
         (folder / name).write_text(text)

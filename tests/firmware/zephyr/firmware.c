@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <zephyr/kernel.h>
+#include <zephyr/sys/heap_listener.h>
 
 #ifdef CONFIG_TAUTOCHRONE_RECORD
 void tau_record_wrap_flush(void);
@@ -192,25 +193,50 @@ K_THREAD_DEFINE(pools, 1024, use_pools, NULL, NULL, NULL, 1, 0, 0);
 // ---- The end ----
 
 #ifdef CONFIG_TAUTOCHRONE_HEAP
-// What the heap says of itself is what two objects change. A second free changes nothing.
+static size_t heard_bytes;
+
+static void hear_alloc(uintptr_t heap_id, void *object, size_t size_bytes) {
+    ARG_UNUSED(heap_id), ARG_UNUSED(object);
+    heard_bytes += size_bytes;
+}
+
+static void hear_free(uintptr_t heap_id, void *object, size_t size_bytes) {
+    ARG_UNUSED(heap_id), ARG_UNUSED(object);
+    heard_bytes -= size_bytes;
+}
+
+static HEAP_LISTENER_ALLOC_DEFINE(allocs, HEAP_ID_FROM_POINTER(&_system_heap.heap), hear_alloc);
+static HEAP_LISTENER_FREE_DEFINE(frees, HEAP_ID_FROM_POINTER(&_system_heap.heap), hear_free);
+
+// What the heap says of itself is what two objects change. What is refused changes nothing.
 static bool statistics_hold(void) {
+    struct sys_heap *const heap = &_system_heap.heap;
     struct sys_memory_stats before, between, after;
+    const size_t huge = SIZE_MAX / 4;
     if (strcmp(CONFIG_TAUTOCHRONE_K_HEAP, "_system_heap") != 0) {
         return true;
     }
-    (void)sys_heap_runtime_stats_reset_max(&_system_heap.heap);
-    (void)sys_heap_runtime_stats_get(&_system_heap.heap, &before);
-    void *const small = k_malloc(30), *const large = k_malloc(300);
-    (void)sys_heap_runtime_stats_get(&_system_heap.heap, &between);
-    const size_t bytes = sys_heap_usable_size(&_system_heap.heap, small) +
-                         sys_heap_usable_size(&_system_heap.heap, large);
+    heap_listener_register(&allocs);
+    heap_listener_register(&frees);
+    (void)sys_heap_runtime_stats_reset_max(heap);
+    (void)sys_heap_runtime_stats_get(heap, &before);
+    unsigned char *small = k_malloc(30);
+    void *const large = k_malloc(300);
+    const size_t bytes = sys_heap_usable_size(heap, small) + sys_heap_usable_size(heap, large);
+    bool do_hold = k_malloc(huge) == NULL && k_calloc(huge, 8) == NULL && heard_bytes == bytes &&
+                   k_realloc(small, huge) == NULL && sys_heap_alloc(heap, 0) == NULL;
+    (void)sys_heap_runtime_stats_get(heap, &between);
     k_free(large);
+    memset(small, 0x5a, 30);
+    small = sys_heap_aligned_realloc(heap, small, 64, 90);
+    do_hold &= (uintptr_t)small % 64 == 0 && small[0] == 0x5a && small[29] == 0x5a;
     k_free(small);
     k_free(small);  // wrong, and refused
-    (void)sys_heap_runtime_stats_get(&_system_heap.heap, &after);
-    return before.allocated_bytes == 0 && between.allocated_bytes == bytes && bytes >= 330 &&
-           between.free_bytes <= before.free_bytes - bytes && after.allocated_bytes == 0 &&
-           after.max_allocated_bytes == bytes && after.free_bytes == before.free_bytes;
+    (void)sys_heap_runtime_stats_get(heap, &after);
+    return do_hold && before.allocated_bytes == 0 && between.allocated_bytes == bytes &&
+           bytes >= 330 && between.free_bytes <= before.free_bytes - bytes &&
+           after.max_allocated_bytes == bytes && after.allocated_bytes == 0 && heard_bytes == 0 &&
+           after.free_bytes == before.free_bytes && sys_heap_runtime_stats_get(heap, NULL) < 0;
 }
 #else
 #define statistics_hold() true
