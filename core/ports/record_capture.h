@@ -67,5 +67,7 @@ static bool record_capture(void *context, const void *bytes, size_t size_bytes) 
     if (file < 0) {
         file = record_capture_open();
     }
+    return file >= 0 && record_capture_write(file, bytes, size_bytes);
+}
 
 #endif

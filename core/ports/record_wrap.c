@@ -74,9 +74,7 @@ void tau_record_wrap_flush(void);
 #ifndef TAU_RECORD_CAPTURE
 extern const struct tau_record_port tau_record_wrap_port;
 #else
-#include "record_capture.h"
-    return file >= 0 && record_capture_write(file, bytes, size_bytes);
-}
+#include "core/ports/record_capture.h"
 
 static const struct tau_record_port tau_record_wrap_port = {record_capture, NULL, NULL, 0};
 #endif
