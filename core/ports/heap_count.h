@@ -1,5 +1,5 @@
-// The bytes in use of a plan's heap, whatever its kind.
-#ifndef TAU_CORE_PORTS_HEAP_COUNT_H
+// The bytes in use of a plan's heap, whatever its kind. For C.
+#if !defined(TAU_CORE_PORTS_HEAP_COUNT_H) && !defined(__cplusplus)
 #define TAU_CORE_PORTS_HEAP_COUNT_H
 
 #include <stddef.h>

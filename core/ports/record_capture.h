@@ -1,6 +1,6 @@
 // Writes a recording to the file TAU_RECORD_CAPTURE: through the debugger or QEMU (semihosting) on
 // Cortex-M and RISC-V, and directly on Linux. The one file that includes it has TAU_RECORD_CAPTURE.
-#ifndef TAU_CORE_PORTS_RECORD_CAPTURE_H
+#if defined(TAU_RECORD_CAPTURE) && !defined(TAU_CORE_PORTS_RECORD_CAPTURE_H)
 #define TAU_CORE_PORTS_RECORD_CAPTURE_H
 
 #include <stdbool.h>
