@@ -131,16 +131,6 @@ void __real_sys_heap_free(struct sys_heap *heap, void *object);
 size_t __real_sys_heap_usable_size(struct sys_heap *heap, void *object);
 int __real_sys_heap_runtime_stats_get(struct sys_heap *heap, struct sys_memory_stats *stats);
 int __real_sys_heap_runtime_stats_reset_max(struct sys_heap *heap);
-void __wrap_sys_heap_init(struct sys_heap *heap, void *memory, size_t size);
-void *__wrap_sys_heap_alloc(struct sys_heap *heap, size_t size);
-void *__wrap_sys_heap_aligned_alloc(struct sys_heap *heap, size_t alignment, size_t size);
-void *__wrap_sys_heap_realloc(struct sys_heap *heap, void *object, size_t size);
-void *__wrap_sys_heap_aligned_realloc(struct sys_heap *heap, void *object, size_t alignment,
-                                      size_t size);
-void __wrap_sys_heap_free(struct sys_heap *heap, void *object);
-size_t __wrap_sys_heap_usable_size(struct sys_heap *heap, void *object);
-int __wrap_sys_heap_runtime_stats_get(struct sys_heap *heap, struct sys_memory_stats *stats);
-int __wrap_sys_heap_runtime_stats_reset_max(struct sys_heap *heap);
 
 void __wrap_sys_heap_init(struct sys_heap *heap, void *memory, size_t size) {
     if (!heap_is_planned(heap)) {
@@ -213,12 +203,6 @@ int __wrap_sys_heap_runtime_stats_reset_max(struct sys_heap *heap) {
 void __real_k_free(void *object);
 void *__real_k_realloc(void *object, size_t size);
 void *__real_z_thread_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_k_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_k_malloc(size_t size);
-void *__wrap_k_calloc(size_t count, size_t size);
-void *__wrap_k_realloc(void *object, size_t size);
-void __wrap_k_free(void *object);
-void *__wrap_z_thread_aligned_alloc(size_t alignment, size_t size);
 
 // An object of no bytes is one of a byte, since Zephyr's k_malloc does not return NULL for it.
 void *__wrap_k_aligned_alloc(size_t alignment, size_t size) {

@@ -53,12 +53,6 @@ void *__real_k_aligned_alloc(size_t alignment, size_t size);
 void *__real_k_realloc(void *old, size_t size);
 void __real_k_free(void *object);
 void *__real_z_thread_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_k_malloc(size_t size);
-void *__wrap_k_calloc(size_t count, size_t size);
-void *__wrap_k_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_k_realloc(void *old, size_t size);
-void __wrap_k_free(void *object);
-void *__wrap_z_thread_aligned_alloc(size_t alignment, size_t size);
 
 void *__wrap_k_malloc(size_t size) {
     const bool is_outer = record_enter();

@@ -1,11 +1,10 @@
-// A stand-in for Zephyr's k_heap, k_malloc, threads, queues and timer.
+// A stand-in for Zephyr's k_heap, k_malloc, threads and timer.
 #include <stdlib.h>
 #include <string.h>
 
 #include <zephyr/kernel.h>
 
 #include <FreeRTOS.h>
-#include <queue.h>
 #include <task.h>
 
 #define PRIORITIES 5
@@ -162,25 +161,6 @@ static void run(void *argument) {
     is_started = true;
     thread->entry(thread->arguments[0], thread->arguments[1], thread->arguments[2]);
     vTaskDelete(NULL);
-}
-
-// ---- Queues ----
-
-static QueueHandle_t queue_of(struct k_msgq *queue) {
-    const unsigned int key = irq_lock();
-    if (queue->queue == NULL) {
-        queue->queue = xQueueCreate(queue->length, queue->item_bytes);
-    }
-    irq_unlock(key);
-    return queue->queue;
-}
-
-int k_msgq_put(struct k_msgq *queue, const void *item, k_timeout_t timeout) {
-    return xQueueSend(queue_of(queue), item, timeout.ticks) == pdPASS ? 0 : -1;
-}
-
-int k_msgq_get(struct k_msgq *queue, void *item, k_timeout_t timeout) {
-    return xQueueReceive(queue_of(queue), item, timeout.ticks) == pdPASS ? 0 : -1;
 }
 
 // ---- The timer ----

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[3]
 FREERTOS = HERE.parents[1] / "freertos"
 FLAGS = [
     *("-mcpu=cortex-m4", "-mthumb", "-Os", "-std=gnu17", "-Wall", "-Wextra", "-Werror"),
@@ -70,9 +71,13 @@ def main() -> None:
     cmake += [f"-DMODULE={module}", f"-DAPPLICATION_SOURCE_DIR={application}", "-DOUT=asked.txt"]
     subprocess.run(["cmake", *cmake, "-P", HERE / "module.cmake"], cwd=build, check=True)
     asked = (build / "asked.txt").read_text().split("\n")
+    for name in ("init", "sys/sys_heap", "sys/heap_listener"):
+        header = build / "zephyr" / f"{name}.h"
+        header.parent.mkdir(parents=True, exist_ok=True)
+        header.write_text("#include <zephyr/kernel.h>\n")
     values = {name: "1" if value == "y" else value for name, value in options.items()}
     flags = [*FLAGS, *(f"-DCONFIG_{name}={value}" for name, value in values.items())]
-    flags += [f"-I{folder}" for folder in (HERE, FREERTOS, FREERTOS / "kernel")]
+    flags += [f"-I{folder}" for folder in (HERE, build, ROOT, FREERTOS, FREERTOS / "kernel")]
     linked = [word for word in asked if word.startswith("-Wl,")]
     library = [word for word in asked if word not in linked]
     gcc = "arm-none-eabi-gcc"
@@ -80,7 +85,8 @@ def main() -> None:
     subprocess.run([gcc, *flags, "-Dmain=application_main", "-c", application / "firmware.c"],
                    cwd=build, check=True)  # fmt: skip
     objects = sorted(build.glob("*.o"))
-    sources = [HERE / "kernel.c", HERE / "sys_heap.c", FREERTOS / "vectors.c"]
+    sources = [] if (build / "tlsf.o") in objects else [ROOT / "core/tlsf.c"]
+    sources += [HERE / "kernel.c", HERE / "sys_heap.c", FREERTOS / "vectors.c"]
     sources += [FREERTOS / "kernel" / name for name in ("kernel.c", "heap_4.c")]
     link = ["-Wl,--gc-sections,--no-warn-rwx-segments", "-T", FREERTOS.parent / "board.ld"]
     command = [gcc, *flags, *sources, *objects, *linked, *link, "-o", "zephyr.elf"]

@@ -1,6 +1,6 @@
 // A stand-in for Zephyr's headers: the types, macros and calls that these programs, the planned
 // heap and its recorder use, with the meaning that Zephyr's documentation gives them. One core.
-// Threads and queues are those of the stand-in for FreeRTOS's kernel.
+// Threads are those of the stand-in for FreeRTOS's kernel. Other headers include this one.
 #ifndef KERNEL_H
 #define KERNEL_H
 
@@ -9,13 +9,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <zephyr/sys/sys_heap.h>
-
 #define ARG_UNUSED(value) ((void)(value))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#define CONCAT_(a, b) a##b
-#define CONCAT(a, b) CONCAT_(a, b)
 #define AT_START __attribute__((constructor)) static void
 #define printk printf
 // A failed assertion is counted.
@@ -81,7 +77,52 @@ typedef struct k_timer {
 void k_timer_start(k_timer *timer, k_timeout_t duration, k_timeout_t period);
 void k_timer_stop(k_timer *timer);
 
+// Every function is called before the heaps are made.
+#define SYS_INIT(function, level, priority)                                                        \
+    __attribute__((constructor(priority + 101))) static void init_##function(void) {               \
+        (void)function();                                                                          \
+    }
+
 // ---- Heaps ----
+
+struct sys_heap {
+    void *heap, *init_mem;
+    size_t init_bytes;
+};
+
+struct sys_memory_stats {
+    size_t free_bytes, allocated_bytes, max_allocated_bytes;
+};
+
+void sys_heap_init(struct sys_heap *heap, void *memory, size_t bytes);
+void *sys_heap_alloc(struct sys_heap *heap, size_t bytes);
+void *sys_heap_aligned_alloc(struct sys_heap *heap, size_t alignment, size_t bytes);
+void *sys_heap_realloc(struct sys_heap *heap, void *object, size_t bytes);
+void *sys_heap_aligned_realloc(struct sys_heap *heap, void *object, size_t alignment, size_t bytes);
+void sys_heap_free(struct sys_heap *heap, void *object);
+size_t sys_heap_usable_size(struct sys_heap *heap, void *object);
+int sys_heap_runtime_stats_get(struct sys_heap *heap, struct sys_memory_stats *stats);
+int sys_heap_runtime_stats_reset_max(struct sys_heap *heap);
+
+// An identifier is the address of a struct sys_heap.
+enum heap_event { HEAP_ALLOC = 1, HEAP_FREE };
+
+struct heap_listener {
+    struct heap_listener *next;
+    uintptr_t heap_id;
+    enum heap_event event;
+    void (*told)(uintptr_t heap_id, void *object, size_t bytes);
+};
+
+#define HEAP_ID_FROM_POINTER(heap_pointer) ((uintptr_t)(heap_pointer))
+#define HEAP_LISTENER_ALLOC_DEFINE(name, id, function)                                             \
+    struct heap_listener name = {.heap_id = (id), .event = HEAP_ALLOC, .told = (function)}
+#define HEAP_LISTENER_FREE_DEFINE(name, id, function)                                              \
+    struct heap_listener name = {.heap_id = (id), .event = HEAP_FREE, .told = (function)}
+
+void heap_listener_register(struct heap_listener *listener);
+void heap_listener_notify_alloc(uintptr_t heap_id, void *object, size_t bytes);
+void heap_listener_notify_free(uintptr_t heap_id, void *object, size_t bytes);
 
 struct k_heap {
     struct sys_heap heap;
@@ -105,7 +146,7 @@ void k_free(void *object);
     struct k_heap name = {.heap = {NULL, kheap_##name, bytes}};                                    \
     AT_START init_##name(void) { k_heap_init(&name, kheap_##name, bytes); }
 
-// ---- Threads and queues ----
+// ---- Threads ----
 
 struct k_thread {
     struct k_heap *resource_pool;
@@ -125,16 +166,5 @@ k_tid_t k_current_get(void);
 #define K_THREAD_DEFINE(name, stack, entry, a, b, c, priority, options, delay)                     \
     static struct k_thread name = {NULL, NULL, entry, {a, b, c}, NULL, stack, priority};           \
     AT_START add_##name(void) { kernel_add_thread(&name); }
-
-struct k_msgq {
-    size_t item_bytes, length;
-    void *queue;
-};
-
-#define K_MSGQ_DEFINE(name, bytes, length, alignment)                                              \
-    static struct k_msgq name = {bytes, length, NULL}
-
-int k_msgq_put(struct k_msgq *queue, const void *item, k_timeout_t timeout);
-int k_msgq_get(struct k_msgq *queue, void *item, k_timeout_t timeout);
 
 #endif
