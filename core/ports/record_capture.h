@@ -1,12 +1,15 @@
 // Writes a recording to the file TAU_RECORD_CAPTURE: through the debugger or QEMU (semihosting) on
 // Cortex-M and RISC-V, and directly on Linux. The one file that includes it has TAU_RECORD_CAPTURE.
-#if defined(TAU_RECORD_CAPTURE) && !defined(TAU_CORE_PORTS_RECORD_CAPTURE_H)
+#ifndef TAU_CORE_PORTS_RECORD_CAPTURE_H
 #define TAU_CORE_PORTS_RECORD_CAPTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/ports/record.h"
+
+#ifdef TAU_RECORD_CAPTURE
 #ifdef __linux__
 #include <fcntl.h>
 #include <unistd.h>
@@ -70,4 +73,5 @@ static bool record_capture(void *context, const void *bytes, size_t size_bytes) 
     return file >= 0 && record_capture_write(file, bytes, size_bytes);
 }
 
+#endif
 #endif

@@ -40,7 +40,8 @@ TARGETS = {"host": "", "m4": "arm-none-eabi-"}
 # The port of a hart with 64-bit addresses.
 HOST_ONLY = {"sv39_code.c"}
 PARTS = {"paged"}  # Names that heaps on pages share.
-GIVEN = re.compile(r"__(wrap|real)_\w+|memmove|memset")  # By the linker or the library.
+# By the linker, the library or Zephyr.
+GIVEN = re.compile(r"__(wrap|real)_\w+|memmove|memset|SYS_INIT|HEAP_LISTENER_\w+_DEFINE")
 MAIN = re.compile(r'extern "C" \{|//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.S)
 BRACES = re.compile(r"\{[^{}]*\}")
 NEITHER = re.compile(r"__attribute__|_Static_assert|TAU_STATIC_ASSERT|__asm__")
