@@ -129,9 +129,12 @@ static void use_pools(void *a, void *b, void *c) {
     ARG_UNUSED(a), ARG_UNUSED(b), ARG_UNUSED(c);
     k_thread_heap_assign(k_current_get(), &own_heap);
     void *const elsewhere = checked(z_thread_aligned_alloc(8, 300), 8);
+    add_to(&failed, (uintptr_t)elsewhere - (uintptr_t)own_heap.heap.init_mem < 2048 ? 0 : 1);
     k_thread_heap_assign(k_current_get(), &_system_heap);
     void *const here = checked(z_thread_aligned_alloc(32, noted(POOL, 77)), 32);
     void *const direct = checked(k_heap_alloc(&own_heap, 200, K_FOREVER), 4);
+    void *const resized = checked(k_realloc(NULL, noted(POOL, 55)), 4);
+    add_to(&failed, k_realloc(resized, 0) == NULL ? 0 : 1);
     k_free(elsewhere);
     k_free(here);
     k_heap_free(&own_heap, direct);
@@ -181,10 +184,11 @@ static bool statistics_hold(void) {
     unsigned char *small = k_malloc(30);
     void *const large = k_malloc(300);
     const size_t bytes = sys_heap_usable_size(heap, small) + sys_heap_usable_size(heap, large);
-    bool do_hold = k_malloc(huge) == NULL && k_calloc(huge, 8) == NULL && heard_bytes == bytes &&
+    bool do_hold = k_malloc(huge) == NULL && k_calloc(huge + 2, 4) == NULL &&
+                   heard_bytes == bytes &&
                    k_realloc(small, huge) == NULL && sys_heap_alloc(heap, 0) == NULL;
     (void)sys_heap_runtime_stats_get(heap, &between);
-    k_free(large);
+    do_hold &= sys_heap_realloc(heap, large, 0) == NULL;
     memset(small, 0x5a, 30);
     small = sys_heap_aligned_realloc(heap, small, 64, 90);
     do_hold &= (uintptr_t)small % 64 == 0 && small[0] == 0x5a && small[29] == 0x5a;
