@@ -43,7 +43,7 @@ RIGHT = "failed 0 statistics hold".split()
 def build(folder: Path, configuration: str) -> subprocess.CompletedProcess[str]:
     """Build the page's application with the options of a text."""
     (folder / "extra.conf").write_text(configuration)
-    words = [f"-DZEPHYR_EXTRA_MODULES={ROOT}", f"-DEXTRA_CONF_FILE={folder / 'extra.conf'}"]
+    words = [f"-DEXTRA_ZEPHYR_MODULES={ROOT}", f"-DEXTRA_CONF_FILE={folder / 'extra.conf'}"]
     words = [*WEST, "build", "-p", "-b", "mps2/an386", "app", "--", *words]
     return subprocess.run(words, cwd=folder, capture_output=True, text=True)
 
@@ -149,7 +149,7 @@ def test_the_linker_replaces_what_the_file_defines(
 
 
 def test_the_module_is_described_as_zephyr_wants() -> None:
-    """By keys that scripts/zephyr_module.py of Zephyr has known since 3.4."""
+    """By keys that scripts/zephyr_module.py of Zephyr knows."""
     module = yaml.safe_load((ROOT / "zephyr" / "module.yml").read_text())
     assert set(module) == {"name", "build"} and set(module["build"]) == {"cmake", "kconfig"}
     assert (ROOT / module["build"]["cmake"] / "CMakeLists.txt").is_file()

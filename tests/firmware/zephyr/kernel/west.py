@@ -60,7 +60,7 @@ def main() -> None:
     words = parser.parse_args(["--board" if word == "-b" else word for word in sys.argv[1:]])
     defines = dict(word.removeprefix("-D").split("=", 1) for word in words.defines)
     application = Path(words.application).resolve()
-    module = Path(defines["ZEPHYR_EXTRA_MODULES"]) / "zephyr"
+    module = Path(defines["EXTRA_ZEPHYR_MODULES"]) / "zephyr"
     extra = [Path(defines["EXTRA_CONF_FILE"])] if "EXTRA_CONF_FILE" in defines else []
     options = configured(module / "Kconfig", settings_of([application / "prj.conf", *extra]))
     build = Path("build/zephyr").resolve()
