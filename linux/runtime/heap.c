@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "linux/runtime/high_water.h"
+#include "linux/runtime/report.h"
 #include "linux/runtime/spill.h"
 #include "linux/runtime/unlocked.h"
 
@@ -159,6 +160,7 @@ void *tau_heap_refuse(size_t size_bytes, uintptr_t site) {
     atomic_fetch_add(&entry->refusals, 1);
     atomic_store(&entry->refused_bytes, size_bytes);
     __atomic_fetch_add(&tau_heap.refusals, 1, __ATOMIC_RELAXED);
+    tau_report_first_refusal(entry);
     errno = ENOMEM;
     return NULL;
 }

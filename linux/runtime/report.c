@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "core/status.h"
@@ -17,6 +19,8 @@
 #include "linux/runtime/heap.h"
 #include "linux/runtime/high_water.h"
 #include "linux/runtime/lock.h"
+
+#define THREAD_NAME_BYTES 16  // the kernel's
 
 static char *report;  // its mapping; NULL: none to write
 static size_t room_bytes;
@@ -117,6 +121,50 @@ static void write_heaps(void) {
     write_colors();
 }
 
+// ---- The first refusal ----
+
+static struct {
+    _Atomic uint32_t is_taken;  // a word: not every machine changes a byte atomically
+    bool is_known;              // the two sizes are those of the planned heap
+    size_t free_bytes;
+    size_t largest_bytes;
+    char thread[THREAD_NAME_BYTES];
+} first;
+
+static void write_first(void) {
+    if (first.is_known) {
+        text("free %zu %zu\n", first.free_bytes, first.largest_bytes);
+    }
+    text("thread ");
+    write_path(first.thread);
+}
+
+void tau_report_first_refusal(const struct tau_heap_site *entry) {
+    const int error = errno;
+    if (report == NULL || is_written || atomic_exchange(&first.is_taken, 1) != 0) {
+        return;
+    }
+    (void)prctl(PR_GET_NAME, first.thread);
+    const uint32_t owner = __atomic_load_n(&tau_lock_word, __ATOMIC_RELAXED) & TAU_LOCK_ID_MASK;
+    // Under its own lock this thread may have left the heap half changed.
+    if (tau_heap.budget != NULL && (owner == 0 || owner != tau_lock_my_id)) {
+        const struct tau_tlsf_statistics shared = tau_budget_statistics(tau_heap.budget).shared;
+        first.free_bytes = shared.free_bytes;
+        first.largest_bytes = shared.largest_free_bytes;
+        first.is_known = true;
+    }
+    text("program ");
+    write_path(program);
+    text("refusals 1\n");
+    write_site(entry);
+    write_first();
+    text("killed\n");
+    used_bytes = 0;  // the whole report takes its place
+    errno = error;
+}
+
+// ---- The end ----
+
 // The heaps are last, since any of their memory may be overwritten.
 static void write_report(const char *end, const char *reason) {
     if (is_written || report == NULL) {
@@ -134,6 +182,9 @@ static void write_report(const char *end, const char *reason) {
         if (site->objects != 0 || site->refusals != 0) {
             write_site(site);
         }
+    }
+    if (atomic_load(&first.is_taken) != 0) {
+        write_first();
     }
     text("%s %s\n", end, reason);
     write_heaps();

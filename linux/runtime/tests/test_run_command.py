@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,8 @@ from testing.runtime import MakePlan, RunProgram, settings_variables
 KEYS = {
     *("version", "command", "program", "plan_sha256", "is_complete", "calls", "threads"),
     *("classes", "shared_bytes", "shared_peak", "spilled_objects", "spilled_bytes"),
-    *("spill_peak", "refusals", "sites", "bounds", "guarantee", "colors", "exit_status", "signal"),
+    *("spill_peak", "refusals", "first_refusal", "sites", "bounds", "guarantee", "colors"),
+    *("exit_status", "signal"),
 }
 # Allocates COUNT objects of SIZE, frees none.
 OBJECTS = "import ctypes\nm = ctypes.CDLL(None).malloc\nm.restype = ctypes.c_void_p\n"
@@ -159,8 +161,28 @@ def test_strict_refuses_instead(run: RunProgram, plan: MakePlan) -> None:
     assert done.document["refusals"] == 500 - int(done.stdout)
     assert 100 <= int(done.stdout) <= 160
     assert "refused\n  next: run it without --strict" in done.stderr
+    first = done.document["first_refusal"]
+    assert first["thread"].startswith("python3")
+    assert 0 <= first["largest_free_bytes"] < 40_000
+    assert f"thread {first['thread']}, {first['free_bytes']:,} shared bytes free" in done.stderr
     done = run("sh", "-c", "kill -SEGV $$", options=options)
     assert "without --strict: the result says what does not fit" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
+def test_a_refusal_is_named_though_the_program_dies_of_it(
+    run: RunProgram, build: Build, plan: MakePlan, number: signal.Signals
+) -> None:
+    """Its size and line are written before the program can die."""
+    program = build("runtime_dies", "-g")
+    options = ("--plan", plan(100_000), "--strict", "--preset", "none")
+    done = run(program, int(number), options=options)
+    assert done.document["signal"] == number.name and not done.document["is_complete"]
+    (site,) = done.document["sites"]
+    assert (site["function"], site["line"], site["refused_bytes"]) == ("load", 6, 5_000_000)
+    said = f"was killed by {number.name} after a refused request of 5,000,000 bytes from load ("
+    assert said in done.stderr
+    assert re.search(r"shared bytes free, the largest piece at least [\d,]+\n", done.stderr)
 
 
 def test_an_exhausted_spill_heap(run: RunProgram, plan: MakePlan) -> None:

@@ -26,6 +26,7 @@ from tautochrone.run import cgroup, launch
 from tautochrone.run.colors import NAME_CHARACTERS_MAX, STACK_MIN_BYTES, Colors, colors_of
 from tautochrone.run.launch import How, Ran
 from tautochrone.run.report import (
+    KILLED,
     POOLS,
     THRESHOLD_PERCENT,
     Report,
@@ -33,6 +34,7 @@ from tautochrone.run.report import (
     read_report,
     refuse_unrun,
     say,
+    say_death,
 )
 
 HOST = "host"
@@ -333,6 +335,12 @@ def _note_tasks(colors: Colors) -> None:
 def _say(
     report: Report | None, ran: Ran, name: str, how: How, sanitizer: tuple[str, str] | None
 ) -> None:
+    if report is not None and report.end == KILLED:
+        signal_name = ran.ended.signal_name
+        end = f"was killed by {signal_name}" if signal_name else "ended without its exit handlers"
+        step = WITHOUT_STRICT if how.is_strict else "plan with a larger --margin"
+        say_death(report, name, end, step)
+        return
     if report is not None:
         step = WITHOUT_STRICT if how.is_strict else None
         say(report, how.plan, name, how.threshold_percent, step)
@@ -377,7 +385,7 @@ def _document(
         "command": "run",
         "program": found.program or name,
         "plan_sha256": plan_hash,
-        "is_complete": report is not None,
+        "is_complete": report is not None and report.end != KILLED,
         **found.document(),
         "bounds": bounds.of_run(plan.sections.get(bounds.NAME)) if plan is not None else {},
         "guarantee": limits,

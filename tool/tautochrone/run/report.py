@@ -19,6 +19,7 @@ from tautochrone.who.places import Place, Places
 SITES_SHOWN_MAX = 5
 BANDS_SHOWN_MAX = 8
 THRESHOLD_PERCENT = 80
+KILLED = "killed"  # what is left of a program that did not come to its end after a refusal
 POOLS = "pools"  # the system of a plan with limits
 NUMBER_END = 1 << 64
 KNOWN_THREADS_MAX = 1024  # TAU_COLORS_THREADS_MAX of linux/runtime/colors/threads.h
@@ -88,6 +89,9 @@ class Report:
     spilled_bytes: int = 0
     spill_peak: int = 0
     refusals: int = 0
+    # When the first request was refused: free bytes of the shared region and its largest piece.
+    first_free: tuple[int, int] | None = None
+    first_thread: str = ""
     sites: list[Site] = field(default_factory=list)
     pages_checked: int = 0
     unknown_threads: int = 0
@@ -114,6 +118,13 @@ class Report:
             "spilled_bytes": self.spilled_bytes,
             "spill_peak": self.spill_peak,
             "refusals": self.refusals,
+            "first_refusal": {
+                "thread": self.first_thread,
+                "free_bytes": None if self.first_free is None else self.first_free[0],
+                "largest_free_bytes": None if self.first_free is None else self.first_free[1],
+            }
+            if self.refusals
+            else None,
             "sites": [site._asdict() | self.places[site].document() for site in self.sites],
         }
 
@@ -156,7 +167,12 @@ def _read_line(report: Report, line: str) -> None:
             report.unknown_threads = _number(rest)
         case "task":
             report.tasks.append(Task(words[0], *map(_number, words[1:])))
-        case "ended" | "misuse" | "refused":
+        case "free":
+            free_bytes, largest_bytes = map(_number, words)
+            report.first_free = (free_bytes, largest_bytes)
+        case "thread":
+            report.first_thread = _path(rest)
+        case "ended" | "misuse" | "refused" | "killed":
             report.end, report.reason = key, rest.strip()
 
 
@@ -358,6 +374,28 @@ def _say_rows(
         output.warn(f"  {len(rows) - shown_max} more in the result (--json)")
 
 
+def say_death(report: Report, name: str, how: str, step: str) -> None:
+    """Print the first refused request of a program that died or left after it, without counts."""
+    (site,) = report.sites
+    output.warn(
+        f"tau: {name} {how} after a refused request of {site.refused_bytes:,} bytes from"
+        f" {report.places[site].told()}; {_when_refused(report)}",
+        step,
+    )
+
+
+def _when_refused(report: Report) -> str:
+    """The state at the first refusal, in words."""
+    thread = f"thread {report.first_thread}"
+    if report.first_free is None:
+        return thread
+    free_bytes, largest_bytes = report.first_free
+    return (
+        f"{thread}, {free_bytes:,} shared bytes free, the largest piece at least"
+        f" {largest_bytes:,}"
+    )
+
+
 def _say_refusals(report: Report, name: str, step: str | None) -> None:
     refused = sorted(report.sites, key=lambda site: -site.refusals)
     _say_rows(
@@ -370,6 +408,8 @@ def _say_refusals(report: Report, name: str, step: str | None) -> None:
         ],
         SITES_SHOWN_MAX,
     )  # fmt: skip
+    if report.first_thread:
+        output.warn(f"  at the first: {_when_refused(report)}")
 
 
 def _say_tasks(report: Report, name: str, refused_step: str | None) -> None:
