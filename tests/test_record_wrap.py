@@ -7,6 +7,7 @@ FreeRTOS's heap.
 """
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from tautochrone.trace.file import open_trace
 from tautochrone.who.lines import Frame
 from tautochrone.who.places import Places
 
-from testing import firmware
+from testing import command, firmware
 from testing.firmware import CAPTURE, FIRMWARE, RECORDER, ROOT, STRICT, WRAPS, run
 from testing.recorded import events_of, operations_of
 
@@ -108,7 +109,7 @@ def test_every_function_is_recorded_once(tmp_path: Path, library: str, abi: str)
     callers = callers_by_size(tmp_path / ("firmware.elf" if abi else "program"), trace)
     direct = numbers - {0, 1001, 1013}
     assert {size: callers[size].function for size in direct} == dict.fromkeys(direct, "main")
-    assert callers[1001].function == "begin" and "strdup" in callers[1013].function
+    assert (callers[1001].function, callers[1013].function) == ("begin", "library")
     text = EVERY.read_text().split("\n")
     for size, call in ((1001, "malloc(1001)"), (1003, "realloc(before_main, 1003)")):
         (line,) = (number for number, each in enumerate(text, 1) if call in each)
@@ -161,6 +162,55 @@ def test_a_correct_program_in_cpp_has_no_misuse(tmp_path: Path) -> None:
     assert misuse_of(imported) == (0, 0, 0, 0)
     operations = {op for op, _, _ in operations_of(tmp_path / "out.tau")}
     assert operations == {"malloc", "aligned_alloc", "free"}
+
+
+CALLERS = """
+#include <cstring>
+#include <memory>
+#include <string>
+struct alignas(64) Line { char of[1200 + 16]; };
+char *volatile kept;
+int main() {
+    auto one = std::make_unique<char[]>(1001);
+    auto line = std::unique_ptr<Line>(new Line);  // 1216
+    kept = new (std::nothrow) char[1003];
+    kept = strndup("a text of twenty letters, cut", 20);  // 21
+    void *const large = operator new(1 << 29, std::nothrow);  // 536870912
+    return large != nullptr;
+}
+"""
+
+
+def test_callers_and_refusals_of_a_firmware_in_cpp(tmp_path: Path) -> None:
+    """Each new counts for the line that calls it; the request that is refused is named.
+
+    An ELF file of another link is refused.
+    """
+    source = tmp_path / "callers.cpp"
+    source.write_text(CALLERS)
+    sources = [source, RECORDER, RECORDER.with_name("record_wrap_new.cpp")]
+    elf = firmware.firmware(sources, tmp_path, (*RECORD, WRAPS, "-Wno-alloc-size-larger-than"))
+    firmware.emulate(elf)
+    trace = tmp_path / "out.tau"
+    done = command.tau("import", tmp_path / CAPTURE, "-o", trace, expect=0)
+    said = r"tau: the heap refused 1 request, the first of 536,870,912 bytes from \+0x[0-9a-f]+"
+    said += r" in thread 0, after \d+ events, with [\d,]+ bytes live\n"
+    assert re.search(said, done.stderr), done.stderr
+    text = CALLERS.split("\n")
+    for size, frame in callers_by_size(elf, trace).items():
+        if size in (1001, 1216, 1003, 21):
+            (number,) = (at for at, each in enumerate(text, 1) if re.search(rf"\b{size}\b", each))
+            assert (frame.function, frame.line) == ("main", number), size
+    line = next(at for at, each in enumerate(text, 1) if "536870912" in each)
+    told = command.tau("who", trace, "--elf", elf, expect=0).stdout
+    assert re.search(rf"heap: refused 1 request, .* from main \(.*callers.cpp:{line}\)", told)
+    assert "cannot be compared" not in told
+    source.write_text(CALLERS.replace("return large", "kept = strdup(kept); return large"))
+    other = tmp_path / "other"
+    other.mkdir()
+    elf = firmware.firmware(sources, other, (*RECORD, WRAPS, "-Wno-alloc-size-larger-than"))
+    done = command.tau("who", trace, "--elf", elf, expect=1)
+    assert "is not the recorded firmware: its functions have other addresses" in done.stderr
 
 
 def test_the_flags_wrap_what_the_file_defines() -> None:

@@ -12,6 +12,8 @@
 // Every object of a 32-bit machine starts at a multiple of at least 4. A smaller unit would cost
 // nothing below 16 MiB.
 #define RECORD_ADDRESS_SHIFT 2u
+// A capture that starts late finds the image in one of so many blocks.
+#define RECORD_IMAGE_BLOCKS 16u
 
 _Static_assert(TAU_RECORD_BUFFER_BYTES >=
                    TAU_RECORD_BLOCK_HEADER_BYTES + 2u * TAU_RECORD_ROW_BYTES_MAX,
@@ -55,6 +57,11 @@ static uint32_t record_crc32_of(uint32_t crc, const uint8_t *bytes, size_t size_
 
 // ---- Blocks ----
 
+static void record_put_image(struct tau_record *record) {
+    record_put(record, TAU_RECORD_CONTROL | TAU_RECORD_IMAGE << 3, 1);
+    record_put(record, record->image, 4);
+}
+
 static void record_block_begin(struct tau_record *record) {
     record->used_bytes = 0;
     record->rows = 0;
@@ -75,6 +82,9 @@ static void record_block_begin(struct tau_record *record) {
     record_put(record, record->ticks, 8);
     record_put(record, record->thread, 4);
     record_put(record, 0, 4);
+    if (record->image != 0 && record->sequence % RECORD_IMAGE_BLOCKS == 0) {
+        record_put_image(record);
+    }
 }
 
 static void record_block_end(struct tau_record *record) {
@@ -194,6 +204,7 @@ void tau_record_start(struct tau_record *record, const struct tau_record_port *p
     record->latest_ticks = record_now_of(record);
     record->sequence = 0;
     record->thread = 0;
+    record->image = 0;
     record->is_flushed = true;
     record_block_begin(record);
 }
@@ -205,6 +216,22 @@ void tau_record_thread(struct tau_record *record, uint32_t thread) {
         record->thread = thread;
         record_put(record, thread, 4);
     }
+    TAU_RECORD_UNLOCK(record);
+}
+
+void tau_record_image(struct tau_record *record, uint32_t image) {
+    TAU_RECORD_LOCK(record);
+    record_make_room(record);
+    record->image = image;
+    record_put_image(record);
+    TAU_RECORD_UNLOCK(record);
+}
+
+void tau_record_refused(struct tau_record *record, size_t size_bytes, uintptr_t site) {
+    TAU_RECORD_LOCK(record);
+    record_put_control(record, TAU_RECORD_REFUSED);
+    record_put_size(record, size_bytes);
+    record_put_site(record, site);
     TAU_RECORD_UNLOCK(record);
 }
 

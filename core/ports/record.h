@@ -98,6 +98,7 @@ struct tau_record {
     uint32_t thread;
     uint16_t rows;
     uint16_t used_bytes;
+    uint32_t image;   // 0: none is told
     bool is_flushed;  // nothing was recorded since the latest mark
     uintptr_t sites[TAU_RECORD_TARGET_SITES];
     uint8_t buffer[TAU_RECORD_BUFFER_BYTES];
@@ -107,6 +108,12 @@ void tau_record_start(struct tau_record *record, const struct tau_record_port *p
 // Sets the task of the rows that follow to THREAD, which is 0 at the start. A change takes five
 // bytes. Numbers above 1,048,575 all count as one task, so a handle needs a number of its own.
 void tau_record_thread(struct tau_record *record, uint32_t thread);
+// States which image runs, as a number other than 0 that another build rarely has. It is written
+// now and in each 16th block. Call after tau_record_start.
+void tau_record_image(struct tau_record *record, uint32_t image);
+// Call after a request of SIZE_BYTES that the heap refused. It is no event of the trace: `tau
+// import` counts it, and names the first one.
+void tau_record_refused(struct tau_record *record, size_t size_bytes, uintptr_t site);
 // Call after an allocation that succeeded. SITE is the caller's address, or 0.
 void tau_record_malloc(struct tau_record *record, uintptr_t address, size_t size_bytes,
                        uintptr_t site);

@@ -31,6 +31,8 @@ enum tau_record_control {
     TAU_RECORD_THREAD = 3,          // 4 bytes: the thread of the rows that follow
     TAU_RECORD_FLUSHED = 4,         // every row so far is in the stream; more may follow
     TAU_RECORD_PROGRAM_END = 5,     // the program has ended; later rows are its C library's
+    TAU_RECORD_IMAGE = 6,           // 4 bytes: a hash of addresses in the firmware's image
+    TAU_RECORD_REFUSED = 7,         // a size and a site: the heap refused a request
 };
 
 #define TAU_RECORD_SITES 256u

@@ -8,6 +8,7 @@
 // heap is recorded once, as the program called it: with the requested size, and before main too.
 // glibc's valloc and pvalloc are not recorded.
 // What the library's functions call inside of each other is not recorded a second time.
+// A refused request is recorded with its size, call site and task.
 //
 // Where the recording goes:
 // - With -DTAU_RECORD_CAPTURE='"capture.bin"', to that file: through the debugger or QEMU
@@ -20,6 +21,8 @@
 // exits. For this, a linker script of your own must keep .fini_array.* and exit() must run.
 // A program that never exits calls tau_record_wrap_flush() when it is idle. `tau import` warns of a
 // recording without its end.
+//
+// C++: add record_wrap_new.cpp too, so that call sites are those of new and not inside of it.
 //
 // Threads: TAU_RECORD_LOCK is held for a whole call, so it must nest. The default on newlib is its
 // own lock, __malloc_lock. No interrupt handler may call the heap.
@@ -69,6 +72,15 @@
 
 void tau_record_wrap_flush(void);
 
+#if defined(TAU_RECORD_FREERTOS)
+#define RECORD_REAL_FREE __real_vPortFree
+#elif defined(TAU_RECORD_CPP)
+#define RECORD_REAL_FREE free
+#else
+#define RECORD_REAL_FREE __real_free
+#endif
+void RECORD_REAL_FREE(void *object);
+
 // ---- Where the recording goes ----
 
 #ifndef TAU_RECORD_CAPTURE
@@ -86,6 +98,27 @@ static bool record_is_started;
 // Calls of the heap that are under way, one inside the other. Only the outer one is the program's.
 static unsigned int record_depth;
 
+// A number that another link of the firmware rarely has: tau who compares it with the ELF file's.
+// The linker's names for the ends of code and data, where its script has them.
+extern const char record_etext[] __asm__("etext") __attribute__((weak));
+extern const char record_etext_1[] __asm__("_etext") __attribute__((weak));
+extern const char record_etext_2[] __asm__("__etext") __attribute__((weak));
+extern const char record_end[] __asm__("end") __attribute__((weak));
+extern const char record_end_1[] __asm__("_end") __attribute__((weak));
+
+static uint32_t record_image(void) {
+    const uintptr_t addresses[] = {
+        (uintptr_t)tau_record_start, (uintptr_t)RECORD_REAL_FREE, (uintptr_t)record_etext,
+        (uintptr_t)record_etext_1,   (uintptr_t)record_etext_2,   (uintptr_t)record_end,
+        (uintptr_t)record_end_1,
+    };
+    uint32_t hash = 0x811c9dc5u;  // FNV-1a, a word at a time
+    for (unsigned int i = 0; i < sizeof addresses / sizeof *addresses; i++) {  // bound: 7
+        hash = (hash ^ (uint32_t)addresses[i]) * 0x01000193u;
+    }
+    return hash == 0 ? 1 : hash;
+}
+
 static bool record_enter(void) {
     TAU_RECORD_LOCK(&record_state);
     if (!record_is_started) {
@@ -95,6 +128,7 @@ static bool record_enter(void) {
         record_capture(NULL, "", 0);  // an earlier run's file is empty from here on
 #endif
         tau_record_start(&record_state, &tau_record_wrap_port);
+        tau_record_image(&record_state, record_image());
         record_depth = 0;
     }
     return record_depth++ == 0;
@@ -169,13 +203,15 @@ static void record_note_task(void) {
 
 enum record_kind { RECORD_PLAIN, RECORD_ZEROED, RECORD_ALIGNED };
 
-// Records a new object if the call IS_OUTER, and ends the call.
+// Records a new object, or that there is none, if the call IS_OUTER, and ends the call.
 static void *record_made(bool is_outer, enum record_kind kind, void *object, size_t size,
                          size_t alignment, uintptr_t caller) {
-    if (is_outer && object != NULL) {
+    if (is_outer) {
         const uintptr_t address = (uintptr_t)object;
         record_note_task();
-        if (kind == RECORD_ALIGNED) {
+        if (object == NULL) {
+            tau_record_refused(&record_state, size, caller);
+        } else if (kind == RECORD_ALIGNED) {
             tau_record_aligned_alloc(&record_state, address, size, alignment, caller);
         } else if (kind == RECORD_ZEROED) {
             tau_record_calloc(&record_state, address, size, caller);
@@ -197,7 +233,6 @@ static void record_note_free(bool is_outer, const void *object, uintptr_t caller
 #ifdef TAU_RECORD_FREERTOS
 
 void *__real_pvPortMalloc(size_t size);
-void __real_vPortFree(void *object);
 void *__wrap_pvPortMalloc(size_t size);
 void *__wrap_pvPortCalloc(size_t count, size_t size);
 void __wrap_vPortFree(void *object);
@@ -229,19 +264,22 @@ void __wrap_vPortFree(void *object) {
 #include "core/ports/zephyr/record_calls_inline.h"
 #elif defined(TAU_RECORD_CPP)
 
-void *tau_record_wrap_malloc(size_t size);
-void *tau_record_wrap_aligned_alloc(size_t alignment, size_t size);
+void *tau_record_wrap_malloc(size_t size, const void *caller);
+void *tau_record_wrap_aligned_alloc(size_t alignment, size_t size, const void *caller);
 void tau_record_wrap_free(void *object);
 
-void *tau_record_wrap_malloc(size_t size) {
+// A CALLER of NULL is the one of this function.
+void *tau_record_wrap_malloc(size_t size, const void *caller) {
+    const uintptr_t site = caller != NULL ? (uintptr_t)caller : RECORD_CALLER;
     const bool is_outer = record_enter();
-    return record_made(is_outer, RECORD_PLAIN, malloc(size), size, 0, RECORD_CALLER);
+    return record_made(is_outer, RECORD_PLAIN, malloc(size), size, 0, site);
 }
 
-void *tau_record_wrap_aligned_alloc(size_t alignment, size_t size) {
+void *tau_record_wrap_aligned_alloc(size_t alignment, size_t size, const void *caller) {
+    const uintptr_t site = caller != NULL ? (uintptr_t)caller : RECORD_CALLER;
     const bool is_outer = record_enter();
     void *object = memalign(alignment, size);
-    return record_made(is_outer, RECORD_ALIGNED, object, size, alignment, RECORD_CALLER);
+    return record_made(is_outer, RECORD_ALIGNED, object, size, alignment, site);
 }
 
 void tau_record_wrap_free(void *object) {
@@ -267,6 +305,9 @@ static void *record_resized(bool is_outer, const void *old, void *object, size_t
     }
     if (is_outer) {
         tau_record_realloc_end(&record_state, (uintptr_t)object, size, caller);
+        if (object == NULL && size != 0) {
+            tau_record_refused(&record_state, size, caller);
+        }
     }
     record_leave();
     return object;
@@ -275,7 +316,6 @@ static void *record_resized(bool is_outer, const void *old, void *object, size_t
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
-void __real_free(void *object);
 void *__real_memalign(size_t alignment, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_malloc(size_t size);
@@ -361,6 +401,47 @@ int __wrap_posix_memalign(void **object, size_t alignment, size_t size) {
     }
     *object = new_object;
     return 0;
+}
+
+// ---- Functions that allocate for their caller ----
+
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t length_max);
+void *tau_record_wrap_new(size_t size, size_t alignment, const void *caller);
+void tau_record_wrap_delete(void *object, const void *caller);
+
+static char *record_copy(const char *text, size_t length, uintptr_t caller) {
+    const bool is_outer = record_enter();
+    char *copy = record_made(is_outer, RECORD_PLAIN, __real_malloc(length + 1), length + 1, 0,
+                             caller);
+    if (copy != NULL) {
+        memcpy(copy, text, length);
+        copy[length] = '\0';
+    }
+    return copy;
+}
+
+char *__wrap_strdup(const char *text) {
+    return record_copy(text, strlen(text), RECORD_CALLER);
+}
+
+char *__wrap_strndup(const char *text, size_t length_max) {
+    const char *end = memchr(text, '\0', length_max);
+    return record_copy(text, end == NULL ? length_max : (size_t)(end - text), RECORD_CALLER);
+}
+
+// For record_wrap_new.cpp. An ALIGNMENT of 0 is the one that malloc gives.
+void *tau_record_wrap_new(size_t size, size_t alignment, const void *caller) {
+    const bool is_outer = record_enter();
+    void *object = alignment == 0 ? __real_malloc(size) : __real_memalign(alignment, size);
+    return record_made(is_outer, alignment == 0 ? RECORD_PLAIN : RECORD_ALIGNED, object, size,
+                       alignment, (uintptr_t)caller);
+}
+
+void tau_record_wrap_delete(void *object, const void *caller) {
+    record_note_free(record_enter(), object, (uintptr_t)caller);
+    __real_free(object);
+    record_leave();
 }
 
 #ifdef RECORD_HAS_REENTRANT_FORMS

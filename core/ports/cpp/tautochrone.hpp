@@ -41,12 +41,17 @@
 #include "core/config.h"
 
 extern "C" {
-void *tau_record_wrap_malloc(std::size_t size);
-void *tau_record_wrap_aligned_alloc(std::size_t alignment, std::size_t size);
+void *tau_record_wrap_malloc(std::size_t size, const void *caller);
+void *tau_record_wrap_aligned_alloc(std::size_t alignment, std::size_t size, const void *caller);
 void tau_record_wrap_free(void *object);
 }
 
+// So that the recorded call site is the program's, without optimization too.
+#define TAU_RECORD_INLINE __attribute__((always_inline)) inline
+
 #else
+
+#define TAU_RECORD_INLINE
 
 #ifndef TAU_PLAN_H
 #if !__has_include("heap_plan.h")
@@ -76,9 +81,13 @@ class plan {
     plan() = delete;
 
 #ifdef TAU_RECORD_CPP
-    [[nodiscard]] static void *allocate(std::size_t size_bytes, std::size_t alignment) noexcept {
-        return alignment <= TAU_ALIGNMENT ? tau_record_wrap_malloc(size_bytes)
-                                          : tau_record_wrap_aligned_alloc(alignment, size_bytes);
+    // CALLER is the recorded call site; NULL: where this is inlined.
+    [[nodiscard]] TAU_RECORD_INLINE static void *allocate(std::size_t size_bytes,
+                                                          std::size_t alignment,
+                                                          const void *caller = nullptr) noexcept {
+        return alignment <= TAU_ALIGNMENT
+                   ? tau_record_wrap_malloc(size_bytes, caller)
+                   : tau_record_wrap_aligned_alloc(alignment, size_bytes, caller);
     }
 
     static tau_status deallocate(void *object) noexcept {
@@ -110,7 +119,8 @@ class plan {
     // An object of SIZE_BYTES, or of 1 byte for 0, at a multiple of ALIGNMENT, a power of two.
     // Returns NULL if and only if the heap refuses it.
     // Cost: tau_plan_malloc's, or tau_plan_aligned_alloc's above TAU_ALIGNMENT; and O(1).
-    [[nodiscard]] static void *allocate(std::size_t size_bytes, std::size_t alignment) noexcept {
+    [[nodiscard]] static void *allocate(std::size_t size_bytes, std::size_t alignment,
+                                        const void * = nullptr) noexcept {
         const std::size_t at_least_one = size_bytes == 0 ? 1 : size_bytes;
         return alignment <= TAU_ALIGNMENT ? tau_plan_malloc(heap(), at_least_one)
                                           : tau_plan_aligned_alloc(heap(), alignment, at_least_one);
@@ -138,8 +148,9 @@ class plan {
 
     // As allocate, but never returns NULL: instead it throws std::bad_alloc, whose memory is the
     // C++ library's, or calls refused.
-    [[nodiscard]] static void *demand(std::size_t size_bytes, std::size_t alignment) {
-        void *const object = allocate(size_bytes, alignment);
+    [[nodiscard]] TAU_RECORD_INLINE static void *
+    demand(std::size_t size_bytes, std::size_t alignment, const void *caller = nullptr) {
+        void *const object = allocate(size_bytes, alignment, caller);
         if (object == nullptr) {
 #ifdef __cpp_exceptions
             throw std::bad_alloc();
@@ -176,7 +187,7 @@ template <typename Type> class allocator {
     }
 
     // COUNT objects. Fails and costs as plan::demand.
-    [[nodiscard]] Type *allocate(std::size_t count) {
+    [[nodiscard]] TAU_RECORD_INLINE Type *allocate(std::size_t count) {
         static_assert(plan::serves<Type>,
                       "the plan guarantees no object with this type's alignment: record one");
         constexpr std::size_t bytes_max = std::numeric_limits<std::size_t>::max();
@@ -210,7 +221,7 @@ class plan_resource final : public std::pmr::memory_resource {
 
   private:
     void *do_allocate(std::size_t size_bytes, std::size_t alignment) override {
-        return plan::demand(size_bytes, alignment);
+        return plan::demand(size_bytes, alignment, __builtin_return_address(0));
     }
 
     void do_deallocate(void *object, std::size_t, std::size_t) noexcept override {

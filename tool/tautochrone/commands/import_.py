@@ -73,9 +73,23 @@ def command(file: Path, out: Path | None, abi: str | None, force: bool, as_json:
 
     output.emit(as_json, "import", result, human)
     note_ending(out, imported.ending)
+    if imported.form == "target" and not output_file.is_stream(out):
+        _tell_refusals(out)
     for note in imported.notes:
         output.note(f"tau: {note}")
     _tell_misuse(out, imported)
+
+
+def _tell_refusals(trace: Path) -> None:
+    """Name the first request that a firmware's heap refused."""
+    from tautochrone.trace.file import open_trace
+    from tautochrone.who.calls import refusals_told
+    from tautochrone.who.places import Places
+
+    with open_trace(trace) as reader:
+        if told := refusals_told(reader, Places(reader.header)):
+            step = f"tau who {trace} --elf FIRMWARE.elf names its line"
+            output.warn(f"tau: the heap {told}", step)
 
 
 def _tell_misuse(trace: Path, imported: Imported) -> None:
