@@ -17,12 +17,15 @@
 #include <stdint.h>
 
 #define TAU_RAW_MAGIC "TAURAW\r\n"
-#define TAU_RAW_VERSION 2u
+#define TAU_RAW_VERSION 3u
 #define TAU_RAW_PAGE_BYTES 4096u
 #define TAU_RAW_CHUNK_MAGIC 0x43756154u  // "TauC"
 #define TAU_RAW_CHUNK_BYTES_MAX (4u << 20)
 #define TAU_RAW_BUILD_ID_BYTES 20u
 #define TAU_RAW_EMULATOR_BYTES 28u
+// A site with this bit is a stack's: the other bits are a hash of its addresses.
+#define TAU_RAW_STACK_BIT (UINT64_C(1) << 58)
+#define TAU_RAW_STACK_FRAMES_MAX 32u
 #define TAU_RAW_SUFFIX ".tauraw"
 
 enum tau_raw_clock {
@@ -33,6 +36,8 @@ enum tau_raw_clock {
 enum tau_raw_kind {
     TAU_RAW_ROWS = 1,
     TAU_RAW_MODULES = 2,  // Lines of /proc/self/maps: executable ones, and each file's first.
+    TAU_RAW_STACKS = 3,   // Stacks in words of 8 bytes: a site, the number of frames, and their
+                          // return addresses, the innermost first. A site of 0 ends the chunk.
 };
 
 // Why recording stopped early, where no errno value says it.
@@ -86,7 +91,9 @@ struct tau_raw_header {
     char emulator[TAU_RAW_EMULATOR_BYTES];     // "qemu-arm 7.2.22". Empty = the program ran alone.
     char program[768];                         // Path of the executable.
     char directory[768];                       // Its working directory.
-    char arguments[2336];                      // As in /proc/self/cmdline: each ends with a 0 byte.
+    char arguments[2328];                      // As in /proc/self/cmdline: each ends with a 0 byte.
+    uint32_t stack_frames;                     // Most frames of a stack; 0 = sites are addresses.
+    uint32_t stacks_cut;                       // Stacks that end in code without unwind tables.
     uint64_t events_lost;                      // Seen after recording stopped.
     uint64_t execs_unnoted;  // Started by exec where TAU_RAW_EXECS could not be opened.
 };

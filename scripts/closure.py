@@ -29,7 +29,7 @@ LARGER = {
     "heap of a Zephyr firmware": 3850,
     "heap on pages": 4350,
     "TLB colors": 2750,
-    "recorder of Linux programs": 3100,
+    "recorder of Linux programs": 3300,
     "library of `tau run`": 7800,
     "kernel of slots": 2200,
     "kernel of tasks": 3650,

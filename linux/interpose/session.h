@@ -1,7 +1,7 @@
 // What `tau record` and `tau run` tell their preloaded library: one variable, as long in both, so
 // that a program that copies its environment needs as much heap in one as in the other.
 //
-//   TAU_PRELOAD=record PID TICKS_PER_SECOND SECCOMP_FILTERS FLAGS FOLDER
+//   TAU_PRELOAD=record PID TICKS_PER_SECOND SECCOMP_FILTERS FLAGS FRAMES FOLDER
 //   TAU_PRELOAD=run PID DESCRIPTOR INODE REPORT_BYTES FOLDER
 //
 // FOLDER ends with as many slashes as fill the value.

@@ -10,6 +10,7 @@
 
 #include "linux/interpose/boot.h"
 #include "linux/interpose/family.h"
+#include "linux/recorder/stacks.h"
 #include "linux/recorder/writer.h"
 
 #define TAU_CALL_SITE ((uint64_t)(uintptr_t)__builtin_return_address(0))
@@ -71,10 +72,14 @@ tau_call_row(struct tau_writer_thread *thread, enum tau_record_op op, const void
     if (TAU_UNLIKELY(!tau_writer_ready(thread)) && !tau_call_prepare(thread)) {
         return;
     }
+    if (TAU_UNLIKELY(tau_process_hot.stack_frames != 0) && op != TAU_RECORD_FREE &&
+        op != TAU_RECORD_REALLOC_BEGIN) {
+        site = tau_stacks_site(thread, site);
+    }
     struct tau_encode *encode = &thread->writer->encode;
     unsigned int index;
     const bool known = tau_encode_knows_site(encode, site, &index);
-    if (TAU_UNLIKELY(!known)) {
+    if (TAU_UNLIKELY(!known) && (site & TAU_RAW_STACK_BIT) == 0) {
         tau_call_cover(site);
     }
     const unsigned int align_log2 = alignment == 0 ? 0 : (unsigned int)__builtin_ctzll(alignment);

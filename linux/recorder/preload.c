@@ -13,6 +13,7 @@
 #include "linux/recorder/confine.h"
 #include "linux/recorder/exec.h"
 #include "linux/recorder/process.h"
+#include "linux/recorder/stacks.h"
 
 #ifndef RTLD_DEEPBIND
 #define RTLD_DEEPBIND 0  // musl has no such flag
@@ -245,6 +246,7 @@ static __attribute__((constructor)) void program_starts(void) {
             tau_call_prepare(thread);
         }
         watch_forks();
+        tau_stacks_start();
         if (tau_process_is_emulated()) {
             unsetenv("LD_PRELOAD");  // programs of the host cannot load this library
         }

@@ -249,6 +249,7 @@ void tau_process_configure(char *const *environment) {
     process.ticks_per_second_hint = tau_session_number(&words);
     const uint64_t filters_max = tau_session_number(&words);
     process.keeps_deep_bind = (tau_session_number(&words) & KEEP_DEEP_BIND) != 0;
+    tau_process_hot.stack_frames_wanted = (uint32_t)tau_session_number(&words);
     tau_session_folder(words, process.directory, sizeof(process.directory));
     for (char *const *entry = environment; *entry != NULL; entry++) {
         counter = counter && strcmp(*entry, "TAU_RECORD_CLOCK=monotonic") != 0;
@@ -557,6 +558,11 @@ void tau_process_count_abandoned(void) {
     if (process.header != NULL) {
         __atomic_fetch_add(&process.header->calls_abandoned, 1, __ATOMIC_RELAXED);
     }
+}
+
+void tau_process_note_stack(bool is_cut) {
+    process.header->stack_frames = tau_process_hot.stack_frames;
+    __atomic_fetch_add(&process.header->stacks_cut, is_cut, __ATOMIC_RELAXED);
 }
 
 void tau_process_forked(void) {

@@ -16,6 +16,8 @@ struct tau_process_hot {
     // yet.
     _Atomic uint32_t *alive;
     enum tau_clock clock;
+    unsigned int stack_frames;  // most frames of a stack; 0 = stacks are not walked
+    unsigned int stack_frames_wanted;
 };
 
 extern struct tau_process_hot tau_process_hot;
@@ -27,6 +29,7 @@ extern struct tau_process_hot tau_process_hot;
 //     SECCOMP_FILTERS            How many filters `tau record` itself is under. Under more, the
 //                                recorder stays off, because they may forbid its calls.
 //     FLAGS                      1: Leave RTLD_DEEPBIND alone.
+//     FRAMES                     The most frames of a stack; 0: A site is one address.
 //     FOLDER                     Where the recordings go; absolute.
 //   TAU_RECORD_EMULATOR          Name and version of the emulator that runs this program.
 //   TAU_RECORD_CLOCK=monotonic   Do not use the time-stamp counter.
@@ -76,6 +79,9 @@ void tau_process_note_exec(uint32_t pid, const char *path, uint64_t at_ticks);
 
 // Bytes of the file that are handed out so far.
 uint64_t tau_process_file_bytes(void);
+
+// Notes that the recording has stacks, and one whose walk ended early.
+void tau_process_note_stack(bool is_cut);
 
 // Ends recording permanently, with an errno value or an enum tau_raw_stop. The program continues.
 void tau_process_stop(int reason);

@@ -4,10 +4,12 @@
 
 #include "linux/recorder/modules.h"
 #include "linux/recorder/process.h"
+#include "linux/recorder/stacks.h"
 
 static void reset(void) {
     tau_writer_reset();
     tau_modules_reset();
+    tau_stacks_reset();
 }
 
 static bool prepare(struct tau_writer_thread *thread) {

@@ -49,6 +49,9 @@ static void orphan_give(struct tau_writer *writer) {
     if (writer->chunk != NULL) {
         tau_process_unmap(writer->chunk, writer->chunk_bytes);
     }
+    if (writer->stacks != NULL) {
+        tau_process_unmap(writer->stacks, writer->stacks_bytes);
+    }
     tau_process_unmap(writer, sizeof(*writer));
 }
 
@@ -142,6 +145,9 @@ bool tau_writer_take(struct tau_writer_thread *thread) {
 void tau_writer_keep_off(const struct tau_writer_thread *thread) {
     if (thread->writer != NULL && thread->writer->chunk != NULL) {
         tau_process_map_over(thread->writer->chunk, thread->writer->chunk_bytes);
+    }
+    if (thread->writer != NULL && thread->writer->stacks != NULL) {
+        tau_process_map_over(thread->writer->stacks, thread->writer->stacks_bytes);
     }
 }
 

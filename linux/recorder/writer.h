@@ -17,6 +17,11 @@ struct tau_writer {
     uint8_t *chunk;
     size_t chunk_bytes;
     uint32_t thread;  // whose rows are being written
+    // With --stacks: the chunk for stacks, or NULL, and where the next one goes.
+    struct tau_raw_chunk *stacks;
+    size_t stacks_bytes;
+    uint64_t *stacks_at;
+    uint64_t *stacks_end;
 };
 
 // The state of each thread. All zero at its start.

@@ -97,7 +97,7 @@ def test_a_raw_recording_names_its_machine(raw: Path, build: Build) -> None:
     assert "emulator" not in without
 
 
-@pytest.mark.parametrize(("version", "said"), [(1, "record again"), (3, "update tau")])
+@pytest.mark.parametrize(("version", "said"), [(2, "record again"), (4, "update tau")])
 def test_another_version_is_refused(tmp_path: Path, version: int, said: str) -> None:
     """An earlier recording does not know its machine, a later one is not understood."""
     data = bytearray(recording(b""))
@@ -207,7 +207,7 @@ def recording(rows: bytes, forked_from: int = 0) -> bytes:
     """A raw recording with one chunk of these rows, clock in nanoseconds."""
     header = native.struct("tau_raw_header")(
         magic=merge.RAW_MAGIC,
-        version=2,
+        version=3,
         header_bytes=HEADER_BYTES,
         started_ticks=1000,
         started_ns=1000,

@@ -239,7 +239,7 @@ static bool take_site(struct tau_trace_importer *importer, struct csv *csv,
     }
     memcpy(csv->site, text, plus - 1);
     csv->site[plus - 1] = '\0';
-    *site = tau_trace_writer_site(importer->writer, csv->site, offset);
+    *site = tau_trace_writer_site(importer->writer, csv->site, offset, 0);
     return *site != 0 || tau_trace_import_fail(importer, "memory is short");
 }
 

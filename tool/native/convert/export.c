@@ -93,7 +93,9 @@ static void put_number(struct tau_trace_exporter *exporter, uint64_t number) {
 static enum tau_trace_status put_site(struct tau_trace_exporter *exporter, uint32_t site) {
     const char *module;
     uint64_t offset;
-    enum tau_trace_status status = tau_trace_reader_site(exporter->reader, site, &module, &offset);
+    uint32_t caller;
+    enum tau_trace_status status =
+        tau_trace_reader_site(exporter->reader, site, &module, &offset, &caller);
     if (status != TAU_TRACE_OK) {
         return status;
     }

@@ -148,7 +148,8 @@ static bool take_module(struct tau_trace_importer *importer, struct heaptrack *s
     return true;
 }
 
-// Names the site of the next trace: the module and offset of its innermost return address.
+// Names the site of the next trace: the module and offset of its innermost return address, and the
+// site of the trace above it.
 static bool take_trace(struct tau_trace_importer *importer, struct heaptrack *state,
                        const char *line, const char *end) {
     const char *at = line + 1;
@@ -162,9 +163,11 @@ static bool take_trace(struct tau_trace_importer *importer, struct heaptrack *st
         const struct module *module = &state->modules[i];
         found = address >= module->start && address < module->end ? module : NULL;
     }
-    uint32_t site =
-        found != NULL ? tau_trace_writer_site(importer->writer, found->path, address - found->base)
-                      : tau_trace_writer_site(importer->writer, "", address);
+    const char *path = found != NULL ? found->path : "";
+    uint64_t base = found != NULL ? found->base : 0;
+    bool has_caller = parent != 0 && parent <= state->traces_count;
+    uint32_t caller = has_caller ? state->site_of_trace[parent - 1] : 0;
+    uint32_t site = tau_trace_writer_site(importer->writer, path, address - base, caller);
     if (state->traces_count == state->traces_room) {
         size_t room = state->traces_room == 0 ? 1024 : state->traces_room * 2;
         uint32_t *sites = realloc(state->site_of_trace, room * sizeof *sites);

@@ -197,7 +197,7 @@ static enum row take_site(struct conversion *run) {
     module[bytes] = '\0';
     uint32_t index = 0;
     if (run->writer != NULL) {
-        index = tau_trace_writer_site(run->writer, module, offset);
+        index = tau_trace_writer_site(run->writer, module, offset, 0);
         run->status = index == 0 ? TAU_TRACE_NO_MEMORY : TAU_TRACE_OK;
     }
     run->sites[run->sites_count++] = index;

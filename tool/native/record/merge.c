@@ -62,7 +62,7 @@ static bool chunk_is_sound(const struct tau_raw_chunk *chunk, uint64_t offset) {
     return chunk->magic == TAU_RAW_CHUNK_MAGIC && chunk->offset == offset &&
            chunk->bytes % TAU_RAW_PAGE_BYTES == 0 && chunk->bytes >= TAU_RAW_PAGE_BYTES &&
            chunk->bytes <= TAU_RAW_CHUNK_BYTES_MAX &&
-           (chunk->kind == TAU_RAW_ROWS || chunk->kind == TAU_RAW_MODULES);
+           chunk->kind >= TAU_RAW_ROWS && chunk->kind <= TAU_RAW_STACKS;
 }
 
 static bool place_add(struct recording *recording, const struct tau_raw_chunk *chunk) {
@@ -140,18 +140,21 @@ static void chunk_unmap(const struct place *place, const uint8_t *chunk) {
     munmap((void *)(uintptr_t)(chunk - gap), place->bytes + gap);
 }
 
-static bool modules_read(struct recording *recording) {
+// Reads the chunks of modules and stacks, which rows refer to.
+static bool tables_read(struct recording *recording) {
     for (size_t i = 0; i < recording->places_count; i++) {
         const struct place *place = &recording->places[i];
-        if (place->kind != TAU_RAW_MODULES) {
+        if (place->kind == TAU_RAW_ROWS) {
             continue;
         }
         const uint8_t *chunk = chunk_map(recording, place);
-        const size_t text_at = sizeof(struct tau_raw_chunk);
+        const size_t at = sizeof(struct tau_raw_chunk);
         const bool added =
             chunk != NULL &&
-            tau_merge_modules_add(&recording->emit.modules, place->started_ticks,
-                                  (const char *)chunk + text_at, place->bytes - text_at);
+            (place->kind == TAU_RAW_MODULES
+                 ? tau_merge_modules_add(&recording->emit.modules, place->started_ticks,
+                                         (const char *)chunk + at, place->bytes - at)
+                 : tau_merge_stacks_add(&recording->emit.stacks, chunk + at, place->bytes - at));
         if (chunk != NULL) {
             chunk_unmap(place, chunk);
         }
@@ -159,6 +162,7 @@ static bool modules_read(struct recording *recording) {
             return false;
         }
     }
+    tau_merge_stacks_sort(&recording->emit.stacks);
     return true;
 }
 
@@ -414,7 +418,7 @@ enum tau_merge_status tau_merge_recording(const char *raw, const char *out, cons
     if (status == TAU_MERGE_OK) {
         recording.emit.forked = recording.header.forked_from_pid != 0;
         recording.emit.total_bytes = recording.file_bytes;
-        if (!places_find(&recording) || !modules_read(&recording)) {
+        if (!places_find(&recording) || !tables_read(&recording)) {
             status = TAU_MERGE_NO_MEMORY;
         } else if (tau_merge_emit_open(&recording.emit, out, header_json)) {
             status = recording_merge(&recording);

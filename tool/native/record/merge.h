@@ -44,6 +44,10 @@ struct tau_merge_result {
     uint64_t restarts;        // Target: the firmware began again, so everything was freed.
     uint64_t mark;            // Target: how it ends, FLUSHED or PROGRAM_END of tau_record_control,
                               // or 0: more rows may be missing.
+    // Target: requests that the heap refused, and the first of them: its size, its thread and site
+    // in the trace, and the events before it.
+    uint64_t refused_count, refused_bytes, refused_thread, refused_site, refused_event;
+    uint64_t refused_live_bytes;  // then
     uint64_t unknown_count, inherited_count, double_free_count;
     uint64_t peak_live_bytes, peak_live_objects;
     uint64_t threads;
@@ -68,13 +72,14 @@ struct tau_merge_target_block {
     uint64_t ticks;
     uint32_t thread;
     uint32_t crc;
+    uint32_t image;  // of TAU_RECORD_IMAGE; 0: none was told
 };
 
 // Reads the header of the raw recording RAW.
 TAU_TRACE_EXPORT enum tau_merge_status tau_merge_header(const char *raw,
                                                         struct tau_raw_header *header);
-// Finds the first intact block in the first MiB of the file STREAM, of any version;
-// TAU_MERGE_NOT_A_RECORDING if there is none. O(bytes).
+// Finds the first intact block in the first MiB of the file STREAM, of any version, and the first
+// image that one of its blocks tells; TAU_MERGE_NOT_A_RECORDING if there is no block. O(bytes).
 TAU_TRACE_EXPORT enum tau_merge_status tau_merge_target_start(const char *stream,
                                                               struct tau_merge_target_block *block);
 // Merges the raw recording RAW (facts/recording.h) into the trace OUT. progress may be NULL.

@@ -273,17 +273,49 @@ bool tau_merge_emit_open(struct tau_merge_emit *emit, const char *out, const cha
     return true;
 }
 
+static uint32_t address_site(struct tau_merge_emit *emit, uint64_t ticks, uint64_t address,
+                             uint32_t caller) {
+    uint64_t offset;
+    const char *module = tau_merge_modules_find(&emit->modules, ticks, address, &offset);
+    return tau_trace_writer_site(emit->writer, module, offset, caller);
+}
+
+// The innermost site of a stack, after those of its callers; 0 if the stack is lost.
+static uint32_t stack_site(struct tau_merge_emit *emit, uint64_t ticks, uint64_t stack) {
+    const uint64_t *frames;
+    uint32_t site = 0;
+    for (size_t i = tau_merge_stacks_find(&emit->stacks, stack, &frames); i > 0; i--) {
+        site = address_site(emit, ticks, frames[i - 1], site);
+    }
+    return site;
+}
+
 static uint32_t site_of(struct tau_merge_emit *emit, struct tau_merge_rows *rows) {
     const struct tau_merge_row *row = &rows->row;
     if (row->site_is_new && row->site_address == 0) {
         rows->site_index[row->site] = 0;  // none
     } else if (row->site_is_new) {
-        uint64_t offset;
-        const char *module =
-            tau_merge_modules_find(&emit->modules, row->ticks, row->site_address, &offset);
-        rows->site_index[row->site] = tau_trace_writer_site(emit->writer, module, offset);
+        rows->site_index[row->site] =
+            (row->site_address & TAU_RAW_STACK_BIT) != 0
+                ? stack_site(emit, row->ticks, row->site_address)
+                : address_site(emit, row->ticks, row->site_address, 0);
     }
     return rows->site_index[row->site];
+}
+
+static void note_refusal(struct tau_merge_emit *emit, uint64_t size_bytes, uint32_t thread,
+                         uint32_t site) {
+    struct tau_merge_result *result = emit->result;
+    if (result->refused_count++ == 0) {
+        result->refused_bytes = size_bytes;
+        result->refused_thread = thread;
+        result->refused_site = site;
+        result->refused_event = tau_trace_writer_totals(emit->writer)->events + emit->count;
+        for (uint32_t slot = 0; slot < emit->objects.slots_count; slot++) {
+            const bool is_live = emit->objects.slot_address[slot] != 0;
+            result->refused_live_bytes += is_live ? emit->objects.slot_size_bytes[slot] : 0;
+        }
+    }
 }
 
 bool tau_merge_emit_row(struct tau_merge_emit *emit, struct tau_merge_rows *rows,
@@ -298,6 +330,10 @@ bool tau_merge_emit_row(struct tau_merge_emit *emit, struct tau_merge_rows *rows
     bool joined = false;
     if (!claims_decide(emit, row, rows->thread, &joined)) {
         return false;
+    }
+    if (row->op == TAU_RECORD_CONTROL && row->control == TAU_RECORD_REFUSED) {
+        note_refusal(emit, row->size_bytes, event.thread, site_of(emit, rows));
+        return true;
     }
     if (row->op == TAU_RECORD_CONTROL) {
         return move_undo(emit, row, event.thread, time_ns);
@@ -382,6 +418,7 @@ enum tau_merge_status tau_merge_emit_close(struct tau_merge_emit *emit) {
     tau_trace_columns_close(&emit->columns);
     tau_merge_objects_close(&emit->objects);
     tau_merge_modules_close(&emit->modules);
+    tau_merge_stacks_close(&emit->stacks);
     free(emit->moves);
     free(emit->threads);
     return emit->status;

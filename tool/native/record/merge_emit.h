@@ -6,6 +6,7 @@
 #include "tool/native/record/merge_modules.h"
 #include "tool/native/record/merge_objects.h"
 #include "tool/native/record/merge_rows.h"
+#include "tool/native/record/merge_stacks.h"
 #include "tool/native/trace/columns.h"
 
 // The most realloc calls under way at once. Beyond it, the object counts as freed.
@@ -40,6 +41,7 @@ struct tau_merge_emit {
     size_t count;  // events in the columns
     struct tau_merge_objects objects;
     struct tau_merge_modules modules;
+    struct tau_merge_stacks stacks;
     struct tau_merge_move *moves;
     size_t moves_count;
     bool joins;  // a realloc in place may come as a malloc and a free: a target's listener does so

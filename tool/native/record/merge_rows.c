@@ -119,18 +119,27 @@ enum tau_merge_rows_status tau_merge_rows_next(struct tau_merge_rows *rows) {
             return (tag & 7u) != TAU_RECORD_END && take_event(rows, tag) ? TAU_MERGE_ROWS_NEXT
                                                                          : TAU_MERGE_ROWS_DAMAGED;
         }
-        uint64_t thread;
-        if (tag >> 3 == TAU_RECORD_THREAD && take(rows, 4, &thread)) {
-            rows->thread = (uint32_t)thread;
+        uint64_t number;
+        if (tag >> 3 == TAU_RECORD_THREAD && take(rows, 4, &number)) {
+            rows->thread = (uint32_t)number;
             continue;
         }
         if (tag >> 3 == TAU_RECORD_FLUSHED || tag >> 3 == TAU_RECORD_PROGRAM_END) {
             rows->mark = (uint8_t)(tag >> 3);
             continue;
         }
+        if (tag >> 3 == TAU_RECORD_IMAGE && take(rows, 4, &number)) {
+            rows->image = (uint32_t)number;
+            continue;
+        }
         rows->row.op = TAU_RECORD_CONTROL;
         rows->row.control = (uint8_t)(tag >> 3);
         rows->row.ticks = rows->ticks;
+        if (tag >> 3 == TAU_RECORD_REFUSED) {
+            return take_size(rows, &rows->row.size_bytes) && take_site(rows)
+                       ? TAU_MERGE_ROWS_NEXT
+                       : TAU_MERGE_ROWS_DAMAGED;
+        }
         return tag >> 3 == TAU_RECORD_REALLOC_FAILED || tag >> 3 == TAU_RECORD_REALLOC_FREED
                    ? TAU_MERGE_ROWS_NEXT
                    : TAU_MERGE_ROWS_DAMAGED;

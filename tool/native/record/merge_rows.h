@@ -20,7 +20,8 @@ struct tau_merge_row {
     uint64_t address;
     uint64_t size_bytes;
     uint64_t site_address;  // if site_is_new
-    uint8_t op;  // enum tau_record_op; TAU_RECORD_CONTROL is a REALLOC_FAILED or REALLOC_FREED
+    uint8_t op;  // enum tau_record_op; TAU_RECORD_CONTROL is a REALLOC_FAILED, REALLOC_FREED or
+                 // REFUSED, which has a size and a site
     uint8_t control;
     uint8_t align_log2;
     uint8_t site;  // its place in the site cache
@@ -38,6 +39,7 @@ struct tau_merge_rows {
     uint8_t mark;  // the latest mark, enum tau_record_control; 0 if rows follow a FLUSHED, or none
     uint32_t site_index[TAU_RECORD_SITES];  // the caller's: the trace's site of each place in the
                                             // cache; 0 at first
+    uint32_t image;  // the latest that was told; 0: none
     struct tau_merge_row row;
 };
 

@@ -57,6 +57,7 @@ static void block_read(struct tau_merge_target_block *block, const uint8_t *at) 
     block->ticks = read_number(at + 28, 8);
     block->thread = (uint32_t)read_number(at + 36, 4);
     block->crc = (uint32_t)read_number(at + 40, 4);
+    block->image = 0;
 }
 
 // Whether a valid block starts AT; LEFT bytes are available. In version 1, the bytes of the machine
@@ -163,6 +164,20 @@ static enum tau_merge_status stream_merge(struct stream *stream) {
     return stream->any ? TAU_MERGE_OK : TAU_MERGE_NOT_A_RECORDING;
 }
 
+// The first image that a block from AT on tells; 0: none.
+static uint32_t image_find(const uint8_t *bytes, size_t at, size_t end) {
+    struct tau_merge_target_block block;
+    struct tau_merge_rows rows = {.image = 0};
+    while (rows.image == 0 && block_find(bytes, &at, end, &block)) {
+        at += TAU_RECORD_BLOCK_HEADER_BYTES;
+        tau_merge_rows_open(&rows, bytes + at, block.payload_bytes, 0, 0, block.address_shift);
+        while (rows.image == 0 && tau_merge_rows_next(&rows) == TAU_MERGE_ROWS_NEXT) {
+        }
+        at += block.payload_bytes;
+    }
+    return rows.image;
+}
+
 enum tau_merge_status tau_merge_target_start(const char *path,
                                              struct tau_merge_target_block *block) {
     struct tau_mapped_file file;
@@ -172,6 +187,9 @@ enum tau_merge_status tau_merge_target_start(const char *path,
     }
     const size_t end = file.size_bytes < SEARCH_BYTES ? file.size_bytes : SEARCH_BYTES;
     const bool found = block_find(file.bytes, &at, end, block);
+    if (found && block->version == TAU_RECORD_BLOCK_VERSION) {
+        block->image = image_find(file.bytes, at, end);
+    }
     tau_mapped_file_close(&file);
     return found ? TAU_MERGE_OK : TAU_MERGE_NOT_A_RECORDING;
 }

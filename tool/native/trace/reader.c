@@ -289,17 +289,22 @@ static enum tau_trace_status load_site_chunk(struct tau_trace_reader *reader, si
             return TAU_TRACE_CORRUPT;
         }
         at += module_bytes;
-        if (!tau_trace_get_varint(&at, end, &offset)) {
+        uint64_t caller = 0;
+        if (!tau_trace_get_varint(&at, end, &offset) ||
+            (chunk.start_ns != 0 && !tau_trace_get_varint(&at, end, &caller)) ||
+            (caller != 0 && caller >= chunk.first + i)) {
             return TAU_TRACE_CORRUPT;
         }
     }
+    reader->has_callers = chunk.start_ns != 0;
     reader->site_starts[chunk.count] = raw;
     reader->site_chunk = index;
     return at == end ? TAU_TRACE_OK : TAU_TRACE_CORRUPT;
 }
 
 enum tau_trace_status tau_trace_reader_site(struct tau_trace_reader *reader, uint32_t index,
-                                            const char **module, uint64_t *offset) {
+                                            const char **module, uint64_t *offset,
+                                            uint32_t *caller) {
     if (index == 0 || index > reader->totals.sites) {
         return TAU_TRACE_CORRUPT;
     }
@@ -324,6 +329,11 @@ enum tau_trace_status tau_trace_reader_site(struct tau_trace_reader *reader, uin
     reader->module[module_bytes] = '\0';
     at += module_bytes;
     (void)tau_trace_get_varint(&at, end, offset);
+    uint64_t called_from = 0;
+    if (reader->has_callers) {
+        (void)tau_trace_get_varint(&at, end, &called_from);
+    }
+    *caller = (uint32_t)called_from;
     *module = reader->module;
     return TAU_TRACE_OK;
 }

@@ -23,6 +23,7 @@ struct tau_trace_reader {
     uint8_t *site_bytes;  // one unpacked chunk of sites, where its entries start, and which it is
     uint32_t *site_starts;
     size_t site_chunk;
+    bool has_callers;  // whether that chunk's entries name their callers
     char module[TAU_TRACE_MODULE_BYTES_MAX + 1];
 };
 

@@ -18,15 +18,16 @@ void tau_trace_sites_close(struct tau_trace_sites *sites) {
     memset(sites, 0, sizeof *sites);
 }
 
-// Where a pair's index is, or belongs.
+// Where a site's index is, or belongs.
 static uint32_t *find(const struct tau_trace_sites *sites, uint64_t hash, const char *module,
-                      uint64_t offset) {
+                      uint64_t offset, uint32_t caller) {
     uint32_t mask = (1u << sites->hash_bits) - 1;
     uint32_t at = (uint32_t)hash & mask;
     // bound: the hash is at most half full
     while (sites->index_of_hash[at] != 0) {
         const struct tau_trace_site_entry *entry = &sites->entries[sites->index_of_hash[at] - 1];
-        if (entry->hash == hash && entry->offset == offset && strcmp(entry->module, module) == 0) {
+        if (entry->hash == hash && entry->offset == offset && entry->caller == caller &&
+            strcmp(entry->module, module) == 0) {
             break;
         }
         at = (at + 1) & mask;
@@ -55,19 +56,22 @@ static bool grow(struct tau_trace_sites *sites) {
     sites->hash_bits = bits;
     sites->room = room;
     for (uint32_t i = 0; i < sites->count; i++) {
-        *find(sites, entries[i].hash, entries[i].module, entries[i].offset) = i + 1;
+        const struct tau_trace_site_entry *entry = &entries[i];
+        *find(sites, entry->hash, entry->module, entry->offset, entry->caller) = i + 1;
     }
     return true;
 }
 
-uint32_t tau_trace_sites_index(struct tau_trace_sites *sites, const char *module, uint64_t offset) {
+uint32_t tau_trace_sites_index(struct tau_trace_sites *sites, const char *module, uint64_t offset,
+                               uint32_t caller) {
     size_t module_bytes = strlen(module);
     if (module_bytes > TAU_TRACE_MODULE_BYTES_MAX ||
         (sites->count == sites->room && !grow(sites))) {
         return 0;
     }
-    uint64_t hash = tau_trace_hash((const uint8_t *)module, module_bytes, offset);
-    uint32_t *index = find(sites, hash, module, offset);
+    uint64_t seed = offset + ((uint64_t)caller << 32);
+    uint64_t hash = tau_trace_hash((const uint8_t *)module, module_bytes, seed);
+    uint32_t *index = find(sites, hash, module, offset, caller);
     if (*index != 0) {
         return *index;
     }
@@ -76,8 +80,9 @@ uint32_t tau_trace_sites_index(struct tau_trace_sites *sites, const char *module
         return 0;
     }
     memcpy(copy, module, module_bytes + 1);
-    sites->entries[sites->count] =
-        (struct tau_trace_site_entry){.hash = hash, .offset = offset, .module = copy};
+    sites->has_callers = sites->has_callers || caller != 0;
+    sites->entries[sites->count] = (struct tau_trace_site_entry){
+        .hash = hash, .offset = offset, .module = copy, .caller = caller};
     *index = ++sites->count;
     return *index;
 }

@@ -97,10 +97,11 @@ struct tau_trace_reader;
 // header_json is stored as it is.
 TAU_TRACE_EXPORT struct tau_trace_writer *
 tau_trace_writer_open(const char *path, const char *header_json, enum tau_trace_status *status);
-// Names a call site; returns its index (1 …), the same for the same pair. 0 if memory is short or
-// MODULE is longer than TAU_TRACE_MODULE_BYTES_MAX. O(1).
+// Names a call site whose function was called from site CALLER (0: not known); returns its index
+// (1 …), the same for the same three. 0 if memory is short or MODULE is longer than
+// TAU_TRACE_MODULE_BYTES_MAX. O(1).
 TAU_TRACE_EXPORT uint32_t tau_trace_writer_site(struct tau_trace_writer *writer, const char *module,
-                                                uint64_t offset);
+                                                uint64_t offset, uint32_t caller);
 // Appends COUNT events (any number). Slots must follow SPEC's rules; the writer keeps the totals.
 // site and align_log2 may be NULL: all 0. On TAU_TRACE_BAD_EVENT the events before the bad one are
 // kept, it and those after it are not. Any other failure is final: what reached the disk stays
@@ -137,11 +138,12 @@ tau_trace_reader_block(struct tau_trace_reader *reader, uint64_t index,
 // The size table, by size; *count entries that live as long as the reader.
 TAU_TRACE_EXPORT const struct tau_trace_size *
 tau_trace_reader_sizes(const struct tau_trace_reader *reader, size_t *count);
-// Site INDEX (1 … totals.sites): its module (lives until the next call) and offset. Names are
-// unpacked a chunk at a time, so going through the indexes in order is cheap.
+// Site INDEX (1 … totals.sites): its module (lives until the next call), its offset, and the site
+// that called its function (below INDEX; 0: not recorded). Names are unpacked a chunk at a time, so
+// going through the indexes in order is cheap.
 TAU_TRACE_EXPORT enum tau_trace_status tau_trace_reader_site(struct tau_trace_reader *reader,
                                                              uint32_t index, const char **module,
-                                                             uint64_t *offset);
+                                                             uint64_t *offset, uint32_t *caller);
 // How many events lie before block INDEX.
 TAU_TRACE_EXPORT uint64_t tau_trace_reader_first_event(const struct tau_trace_reader *reader,
                                                        uint64_t index);

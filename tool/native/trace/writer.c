@@ -108,7 +108,7 @@ static enum tau_trace_status flush_sites(struct tau_trace_writer *writer) {
     if (writer->sites_written == writer->sites.count) {
         return status;
     }
-    const size_t entry_bytes_max = TAU_TRACE_MODULE_BYTES_MAX + 2u * TAU_TRACE_VARINT_BYTES_MAX;
+    const size_t entry_bytes_max = TAU_TRACE_MODULE_BYTES_MAX + 3u * TAU_TRACE_VARINT_BYTES_MAX;
     uint8_t *raw = malloc(TAU_TRACE_SITES_CHUNK_BYTES_MAX);
     while (status == TAU_TRACE_OK && raw != NULL && writer->sites_written < writer->sites.count) {
         uint32_t next = writer->sites_written;
@@ -120,13 +120,17 @@ static enum tau_trace_status flush_sites(struct tau_trace_writer *writer) {
             to = tau_trace_put_varint(to, module_bytes);
             memcpy(to, entry->module, module_bytes);
             to = tau_trace_put_varint(to + module_bytes, entry->offset);
+            if (writer->sites.has_callers) {
+                to = tau_trace_put_varint(to, entry->caller);
+            }
         }
         size_t bytes = pack_table(writer, raw, (size_t)(to - raw),
                                   writer->chunk + TAU_TRACE_CHUNK_HEADER_BYTES);
         struct tau_trace_chunk chunk = {.kind = TAU_TRACE_CHUNK_SITES,
                                         .count = next - writer->sites_written,
                                         .payload_bytes = (uint32_t)bytes,
-                                        .first = (uint64_t)writer->sites_written + 1};
+                                        .first = (uint64_t)writer->sites_written + 1,
+                                        .start_ns = writer->sites.has_callers};
         status = write_chunk(writer, &chunk, writer->chunk);
         writer->sites_written = next;
     }
@@ -326,9 +330,9 @@ enum tau_trace_status tau_trace_writer_close(struct tau_trace_writer *writer) {
 
 // ---- appending ------------------------------------------------------------------------
 
-uint32_t tau_trace_writer_site(struct tau_trace_writer *writer, const char *module,
-                               uint64_t offset) {
-    return tau_trace_sites_index(&writer->sites, module, offset);
+uint32_t tau_trace_writer_site(struct tau_trace_writer *writer, const char *module, uint64_t offset,
+                               uint32_t caller) {
+    return tau_trace_sites_index(&writer->sites, module, offset, caller);
 }
 
 // Copies COUNT events after those that wait in the block.

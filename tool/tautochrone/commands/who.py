@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from tautochrone.commands.options import FILE, JSON, PATH, refuse_combinations
+from tautochrone.commands.options import FILE, FORCE, JSON, PATH, refuse_combinations
 from tautochrone.console import output
 from tautochrone.console.terminal import in_one_line
+from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import trace_format
+from tautochrone.files import output_file
+from tautochrone.files.paths import OutputPath
 from tautochrone.trace.ending import note_ending
 
 if TYPE_CHECKING:
     from tautochrone.trace.file import TraceReader
     from tautochrone.who.holders import Holders
     from tautochrone.who.places import Place
+    from tautochrone.who.stacks import Stacks
 
 ROWS_SHOWN = 20
 REMARKS_SHOWN = 6
@@ -46,9 +50,32 @@ NOT_RECORDED = "no call site was recorded"
     help="The recorded firmware or program, linked with -g (default: the files that the recording"
     " names).",
 )
+@click.option(
+    "--stacks",
+    "shows_stacks",
+    is_flag=True,
+    help="Show below each line the calls that lead to most of it; the trace needs `tau record"
+    " --stacks`.",
+)
+@click.option(
+    "--export",
+    "export",
+    type=OutputPath(),
+    help="Write the stacks and their bytes: .json for speedscope, .pb.gz for pprof, .txt folded"
+    " stacks for flame graphs (default: print the table).",
+)
+@FORCE
 @JSON
 def command(
-    trace: Path, left: bool, lifetimes: bool, misuse: bool, elf: Path | None, as_json: bool
+    trace: Path,
+    left: bool,
+    lifetimes: bool,
+    misuse: bool,
+    elf: Path | None,
+    shows_stacks: bool,
+    export: Path | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Name the functions and lines that hold the bytes of TRACE.
 
@@ -59,19 +86,26 @@ def command(
     tau who program.tau --left
     tau who program.tau --lifetimes --json
     tau who firmware.tau --elf firmware.elf
+    tau who program.tau --stacks
+    tau who program.tau --export peak.json
 
     Lines need a program or firmware that was compiled with -g, and not rebuilt since. A line is the
     innermost one of the program's own code: calls that the compiler inlined from system headers,
     such as those of std::vector, count for the line that made them. --json has all inlined calls.
+    With recorded stacks, calls in system libraries count for the program's line that called them.
     A resize ends an object and makes another one, at the line of the resize.
     """
     from tautochrone.trace.file import open_trace
+    from tautochrone.who.calls import refusals_told
     from tautochrone.who.holders import holders_of
     from tautochrone.who.places import Places
+    from tautochrone.who.stacks import Stacks
 
     given = {"--left": left, "--lifetimes": lifetimes, "--misuse": misuse}
     pairs = (("--left", "--lifetimes"), ("--left", "--misuse"), ("--lifetimes", "--misuse"))
     refuse_combinations(given, [(*pair, "one table at a time") for pair in pairs], ())
+    if export is not None:
+        _check_export(export, misuse, force, trace, as_json)
     view = next((VIEWS[name] for name, is_given in given.items() if is_given), VIEWS[""])
     with open_trace(trace) as reader:
         places = Places(reader.header, elf)
@@ -81,11 +115,21 @@ def command(
             number for number, one in enumerate(counts)
             if (view.weight(one) or (as_json and any(one.tolist())))
         ]  # fmt: skip
-        known = reader.sites()
-        found = places.named([known[number - 1] for number in wanted if number])
-        by_number = dict(zip([number for number in wanted if number], found, strict=True))
-        rows = _rows(holders, wanted, by_number)
+        stacks = Stacks(reader.calls(), places)
+        if shows_stacks and not stacks.has_callers:
+            raise TauError(f"{trace} has no stacks", "record it with `tau record --stacks 8`")
+        if export is not None:
+            _export(export, force, trace, stacks, holders, view.name)
+            note_ending(trace, reader.ending)
+            return
+        by_number = stacks.counted_for(number for number in wanted if number)
+        rows = _rows(holders, wanted, by_number, view)
         rows.sort(key=lambda row: (-view.weight(row.counts), row.place.told() if row.place else ""))
+        _remark_cut(reader.header, places.remarks)
+        if refusals := refusals_told(reader, places):
+            places.remarks["heap"] = refusals
+        if shows_stacks:
+            _add_stacks(rows if as_json else rows[:ROWS_SHOWN], stacks)
         result = _document(reader, view, holders, rows, places.remarks)
         output.emit(
             as_json, "who", result, lambda: _print(reader, view, holders, rows, places.remarks)
@@ -102,15 +146,20 @@ class _Row:
 
     place: Place | None
     counts: Any
-    sites: list[Place] = field(default_factory=list)
+    sites: dict[int, Place] = field(default_factory=dict)
     first_misuse: int | None = None
+    heaviest: int = 0  # the site with most of it
+    weight: float = 0
+    stack: tuple[Place, ...] = ()  # of that site, if it is shown
 
     @property
     def has_line(self) -> bool:
         return self.place is not None and bool(self.place.frame.line)
 
 
-def _rows(holders: Holders, wanted: Sequence[int], by_number: dict[int, Place]) -> list[_Row]:
+def _rows(
+    holders: Holders, wanted: Sequence[int], by_number: dict[int, Place], view: _View
+) -> list[_Row]:
     """The sites by line; of those without a line by function, else each alone."""
     rows: dict[Any, _Row] = {}
     for number in wanted:
@@ -126,7 +175,10 @@ def _rows(holders: Holders, wanted: Sequence[int], by_number: dict[int, Place]) 
             for name in one.dtype.names:
                 both = (row.counts[name], one[name])
                 row.counts[name] = max(both) if name == "longest" else sum(both)
-        row.sites += [place] if place is not None else []
+        if place is not None:
+            row.sites.setdefault(place.offset, place)
+        if view.weight(one) > row.weight:
+            row.heaviest, row.weight = number, view.weight(one)
         firsts = [row.first_misuse, holders.first_misuse.get(number)]
         row.first_misuse = min((each for each in firsts if each is not None), default=None)
     return list(rows.values())
@@ -176,9 +228,63 @@ def _row_document(row: _Row) -> dict[str, Any]:
         "first_misuse_event": row.first_misuse,
         "sites": [
             {"offset": site.offset, "frames": [one._asdict() for one in site.frames]}
-            for site in row.sites
+            for site in row.sites.values()
+        ],
+        "stack": [
+            {"module": place.module, "offset": place.offset, **place.document()}
+            for place in row.stack
         ],
     }
+
+
+# ---- stacks ----
+
+
+def _add_stacks(rows: Sequence[_Row], stacks: Stacks) -> None:
+    """Give each row the stack of its heaviest site."""
+    stacks.name(site for row in rows for site in stacks.sites_of(row.heaviest))
+    for row in rows:
+        row.stack = stacks.places_of(row.heaviest)
+
+
+def _remark_cut(header: Mapping[str, Any], remarks: dict[str, str]) -> None:
+    """Say that some stacks of a recording end too early."""
+    recorded = header.get("stacks")
+    cut = recorded.get("cut") if isinstance(recorded, dict) else 0
+    if isinstance(cut, int) and cut > 0:
+        remarks["stacks"] = (
+            f"{output.count(cut, 'stack')} ended early, in code without unwind tables; compile it"
+            " with -fasynchronous-unwind-tables"
+        )
+
+
+def _check_export(path: Path, misuse: bool, force: bool, trace: Path, as_json: bool) -> None:
+    """Refuse a file that is none of the kinds, or that may not be written."""
+    from tautochrone.who.exports import KINDS, kind_of
+
+    if misuse:
+        raise click.UsageError("--export and --misuse exclude each other: frees hold no bytes")
+    if not kind_of(path):
+        raise TauError(
+            f"{path}: what to write is not known from its name",
+            f"name a file that ends with {', '.join(KINDS)}",
+            EXIT_USAGE,
+        )
+    output_file.check(path, force, [trace], as_json)
+
+
+def _export(
+    path: Path, force: bool, trace: Path, stacks: Stacks, holders: Holders, view: str
+) -> None:
+    """Write the stacks that hold bytes, in the kind that the file's name ends with."""
+    from tautochrone.who.exports import KINDS, kind_of
+
+    kind = {"lifetimes": "made"}.get(view, view)
+    what = {"peak": "bytes at the peak", "left": "bytes never freed", "made": "bytes made"}[kind]
+    held = stacks.held(holders.counts, kind)
+    with output_file.written(path, force, [trace]) as partial:
+        partial.write_bytes(KINDS[kind_of(path)](f"{trace.name}: {what}", held))
+    output.note(f"tau: {path}: {what}, {output.count(len(held), 'stack')}")
 
 
 # ---- tables ----
@@ -259,10 +365,13 @@ def _print(
         lines.append((*view.cells(row, total, duration), *_where(row)))
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     numbers = len(view.columns)
-    for line in lines if rows else ():
+    shown = zip(lines, ((), *(row.stack for row in rows)), strict=False)
+    for line, stack in shown if rows else ():
         cells = [cell.rjust(width) for cell, width in zip(line[:numbers], widths, strict=False)]
         cells.append(line[numbers].ljust(min(widths[numbers], PLACE_CHARACTERS_MAX)))
         print("  ".join([*cells, line[-1]]).rstrip())
+        for place in stack:
+            print(in_one_line(f"{'':{sum(widths[:numbers]) + 2 * numbers}}{place.told()}"))
     if len(rows) > ROWS_SHOWN:
         print(f"… {len(rows) - ROWS_SHOWN:,} more; --json has all")
     if total:

@@ -92,10 +92,11 @@ def run(
     follow_children: bool,
     output_to_stderr: bool,
     emulated: Emulated | None = None,
+    frames: int = 0,
 ) -> Ended:
     """Run `command` to its end; each of its processes leaves a raw recording in `directory`.
 
-    With `emulated` it is a program of another machine.
+    With `emulated` it is a program of another machine. Stacks have up to `frames`.
 
     `preset` None changes nothing in the program. Libraries opened with RTLD_DEEPBIND are then not
     recorded.
@@ -106,7 +107,7 @@ def run(
     """
     environment = dict(os.environ) | (preset or {})
     flags = session.KEEP_DEEP_BIND if preset is None else 0
-    here = (merge.ticks_per_second(), processes.seccomp_filters(), flags)
+    here = (merge.ticks_per_second(), processes.seccomp_filters(), flags, frames)
 
     def value_of(pid: int) -> str:
         return session.recorder_value(directory.resolve(), 0 if follow_children else pid, *here)

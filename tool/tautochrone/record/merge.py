@@ -109,6 +109,8 @@ def merge_target(
         "abi": abi.NAME_OF_NUMBER.get(block.abi, ""),
         "ticks_per_second": block.ticks_per_second,
     }
+    if block.image:
+        header["image"] = f"{block.image:08x}"
     if block.ticks_per_second == 0:
         header["clock"] = trace_format.CLOCK_EVENTS
     return _merge("tau_merge_target_stream", stream, out, header | (extra or {}), progress)
@@ -155,6 +157,9 @@ def _merge(
         found["lost"] = lost
     if header["recorder"] == RECORDER_TARGET:
         found["ended"] = ENDED_BY_MARK[merged.mark]
+        if merged.refused_count:
+            names = ("count", "bytes", "thread", "site", "event", "live_bytes")
+            found["refused"] = {name: getattr(merged, f"refused_{name}") for name in names}
     if header | found != header:
         # Losses and the end are known after the events, but a trace's header comes before them.
         return _merge(function_name, source, out, header | found, progress)

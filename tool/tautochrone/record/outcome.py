@@ -38,6 +38,7 @@ class Options:
     output_to_stderr: bool
     only: tuple[str, ...] = ()
     is_folder: bool = False
+    stack_frames: int = 0
 
 
 @dataclass(frozen=True)

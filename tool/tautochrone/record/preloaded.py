@@ -64,7 +64,10 @@ def record(
 ) -> tuple[dict[str, Any], list[Trace], launch.Ended]:
     """Record one run: its JSON, its traces, and how the program ended. Raises TauError."""
     with recordings.raw_folder(merge.RAW_SUFFIX) as folder:
-        ended = launch.run(words, folder, how.preset, how.children, how.output_to_stderr, emulated)
+        ended = launch.run(
+            words, folder, how.preset, how.children, how.output_to_stderr, emulated,
+            how.stack_frames,
+        )  # fmt: skip
         traces, missing = _finish(folder, out, how, words[0], ended, emulated)
     for trace in traces:
         _warn(trace)
@@ -72,6 +75,8 @@ def record(
         output.note(
             "tau: no allocation was recorded: the program makes none, or has its own allocator"
         )
+    if how.stack_frames and traces[0].events and not traces[0].header.page.stack_frames:
+        output.warn("tau: no stack was recorded: the program has no libgcc_s.so.1 that walks them")
     if emulated is not None and ended.signal_name in ("SIGILL", "SIGSYS"):
         output.note(
             f"tau: {ended.signal_name} may come from the emulator: {emulated.emulation.version} "

@@ -141,6 +141,8 @@ class RawHeader:
             "deep_binds_dropped": page.deep_binds,
             "parent": None,
         }
+        if page.stack_frames:
+            header["stacks"] = {"frames": page.stack_frames, "cut": page.stacks_cut}
         if self.emulator:
             header["emulator"] = self.emulator
         lost = {"events": page.events_lost, "calls": page.calls_abandoned}

@@ -16,17 +16,22 @@ VALUE_BYTES = 256
 KEEP_DEEP_BIND = 1  # a flag
 
 
-def recorder_value(folder: Path, pid: int, rate: int, filters: int, flags: int) -> str:
+def recorder_value(
+    folder: Path, pid: int, rate: int, filters: int, flags: int, frames: int = 0
+) -> str:
     """The value for the recorder, with the recordings' folder; `pid` 0: it records all processes.
 
-    `rate` is the time-stamp counter's; `filters` are the seccomp filters of `tau record`.
+    `rate` is the time-stamp counter's; `filters` are the seccomp filters of `tau record`. Stacks
+    have up to `frames`; 0: sites are single addresses.
     """
-    return _filled(recorder_words(str(folder), pid, rate, filters, flags))
+    return _filled(recorder_words(str(folder), pid, rate, filters, flags, frames))
 
 
-def recorder_words(folder: str, pid: int, rate: int, filters: int, flags: int) -> str:
+def recorder_words(
+    folder: str, pid: int, rate: int, filters: int, flags: int, frames: int = 0
+) -> str:
     """The same without the slashes at its end."""
-    return f"record {pid} {rate} {filters} {flags} {folder}"
+    return f"record {pid} {rate} {filters} {flags} {frames} {folder}"
 
 
 def run_value(pid: int | str, file: tuple[int, int, int], folder: str) -> str:

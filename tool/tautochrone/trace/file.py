@@ -164,13 +164,22 @@ class TraceReader:
 
     def sites(self) -> list[tuple[str, int]]:
         """(module, offset) of each call site; site number s of an event is entry s - 1."""
-        module, offset = ctypes.c_char_p(), ctypes.c_uint64()
-        names: list[tuple[str, int]] = []
+        return [(module, offset) for module, offset, _ in self.calls()]
+
+    def calls(self) -> list[tuple[str, int, int]]:
+        """(module, offset, caller) of each call site: the caller is the number of the site that
+        called its function, or 0 if that was not recorded.
+        """
+        module, offset, caller = ctypes.c_char_p(), ctypes.c_uint64(), ctypes.c_uint32()
+        names: list[tuple[str, int, int]] = []
         for index in range(1, self.totals.sites + 1):
-            status = native.library().tau_trace_reader_site(self._handle, index, module, offset)
+            status = native.library().tau_trace_reader_site(
+                self._handle, index, module, offset, caller
+            )
             if status:
                 raise status_error(status, self.path)
-            names.append(((module.value or b"").decode("utf-8", "surrogateescape"), offset.value))
+            name = (module.value or b"").decode("utf-8", "surrogateescape")
+            names.append((name, offset.value, caller.value))
         return names
 
     def columns(
@@ -256,10 +265,10 @@ class TraceWriter:
         """The totals of the events appended so far."""
         return native.library().tau_trace_writer_totals(self._handle)[0].copy()
 
-    def site(self, module: str, offset: int) -> int:
-        """Return the index of a call site, the same for equal pairs. Raises TauError."""
+    def site(self, module: str, offset: int, caller: int = 0) -> int:
+        """Return the index of a call site, the same for equal ones. Raises TauError."""
         name = module.encode("utf-8", "surrogateescape")
-        index = native.library().tau_trace_writer_site(self._handle, name, offset)
+        index = native.library().tau_trace_writer_site(self._handle, name, offset, caller)
         if index == 0:
             raise TauError(
                 f"a call site's module has {len(name)} bytes: more than 4096, or memory ran out"

@@ -57,7 +57,7 @@ def copy_events(
     """
     said = {"recovered": one.cause for one in reader.ending.remarks if one.kind == RECOVERED}
     with TraceWriter(target, {**header, **said}) as writer:
-        sites = {number: writer.site(*site) for number, site in enumerate(reader.sites(), start=1)}
+        sites = {number: writer.site(*site) for number, site in enumerate(reader.calls(), start=1)}
         assert all(number == same for number, same in sites.items())
         for columns in blocks:
             writer.append(**columns)

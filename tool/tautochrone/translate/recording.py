@@ -57,10 +57,11 @@ def calls_of(reader: TraceReader, is_own: Callable[[Site], bool]) -> Calls:
         found, numbers = np.unique(pairs, axis=1, return_counts=True)
         for size, site, number in zip(*found.tolist(), numbers.tolist(), strict=True):
             counts[(size, site)] += number
-    sizes_of_site = Counter(site for _, site in counts)
+    pairs_of_site = {(size, names[number]) for size, number in counts}  # of all its stacks
+    sizes_of_site = Counter(site for _, site in pairs_of_site)
     sources = np.full(len(names), SEVERAL, np.uint8)
     for number, site in enumerate(names[1:], 1):
-        single = SINGLE if sizes_of_site[number] == 1 else SEVERAL
+        single = SINGLE if sizes_of_site[site] == 1 else SEVERAL
         sources[number] = single if is_own(site) else LIBRARY
     asked: dict[Call, Asked] = {}
     for (size, site), number in counts.items():

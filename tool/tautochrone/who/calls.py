@@ -1,4 +1,4 @@
-"""The calls that an allocator refused in a replay: what was asked for, and by whom."""
+"""The calls that an allocator refused, in a replay or in the recorded firmware."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import bisect
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from tautochrone.console import output
 from tautochrone.trace.file import OPS, TraceReader
 from tautochrone.who.places import Place, Places
 
@@ -35,6 +36,26 @@ class Call(NamedTuple):
         site = {"module": place.module, "offset": place.offset} if self.place is not None else {}
         asked = {"event": self.event, "op": self.op, "size_bytes": self.size_bytes}
         return {**asked, **{"module": None, "offset": None, **site}, **place.document()}
+
+
+REFUSED = ("count", "bytes", "thread", "site", "event", "live_bytes")
+
+
+def refusals_told(reader: TraceReader, places: Places) -> str:
+    """The requests that the recorded firmware's heap refused, in words; empty if none is known."""
+    refused = reader.header.get("refused")
+    found = [refused.get(name) for name in REFUSED] if isinstance(refused, dict) else []
+    if not found or any(type(value) is not int or value < 0 for value in found):
+        return ""
+    count, size_bytes, thread, site, event, live_bytes = found
+    where = ""
+    if 0 < site <= reader.totals.sites:
+        (place,) = places.named([reader.sites()[site - 1]])
+        where = f" from {place.told()}"
+    return (
+        f"refused {output.count(count, 'request')}, the first of {size_bytes:,} bytes{where} in"
+        f" thread {thread}, after {output.count(event, 'event')}, with {live_bytes:,} bytes live"
+    )
 
 
 def calls_at(reader: TraceReader, events: Iterable[int | None]) -> dict[int, Call]:

@@ -23,7 +23,12 @@ Site = tuple[str, int]  # Module and offset.
 # Whose offsets count from the module's first page. Those of others are linked addresses.
 FROM_FIRST_PAGE = ("preload", "csv")
 LIBRARY_FOLDERS = ("/usr/include/", "/usr/lib/")
-LIBRARY_PART = "/include/c++/"
+LIBRARY_PARTS = ("/include/c++/", "/ports/cpp/tautochrone.hpp")
+# Symbols whose addresses record_wrap.c hashes, in its order; one that the linker lacks counts as 0.
+IMAGE_START, IMAGE_FREES = "tau_record_start", ("free", "vPortFree")
+IMAGE_ENDS = ("etext", "_etext", "__etext", "end", "_end")
+IMAGE_SYMBOLS = (IMAGE_START, *IMAGE_FREES, *IMAGE_ENDS)
+FNV_START, FNV_FACTOR, MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
 NAME_IT = "name the recorded program or firmware with --elf"
 HASH_DIGITS_MAX = 40  # of a build id in a recording
 
@@ -45,6 +50,11 @@ class Place:
         """
         own = (one for one in self.frames if one.file and not _is_library(one.file))
         return next(own, self.frames[0] if self.frames else Frame("", "", 0))
+
+    @property
+    def has_own_line(self) -> bool:
+        """Whether the line is one of the program's own code."""
+        return bool(self.frame.line) and not _is_library(self.frame.file)
 
     @property
     def at(self) -> str:
@@ -70,7 +80,7 @@ class Place:
 
 
 def _is_library(file: str) -> bool:
-    return file.startswith(LIBRARY_FOLDERS) or LIBRARY_PART in file
+    return file.startswith(LIBRARY_FOLDERS) or any(part in file for part in LIBRARY_PARTS)
 
 
 @dataclass
@@ -89,6 +99,11 @@ class Places:
         if self.elf is not None:
             input_file.check(self.elf, "program")
             self._compare(self.elf)
+
+    @property
+    def program(self) -> str:
+        """The path of the recorded program; empty if the recording names none."""
+        return str(self.header.get("program") or "")
 
     def named(self, sites: Sequence[Site]) -> list[Place]:
         """The place of each site, in the same order."""
@@ -142,10 +157,17 @@ class Places:
         """Compare --elf with the recording, and say so if that cannot be done."""
         with elf_file.opened(path, STEP) as elf:
             build_id = build_id_of(elf)
-        known = self._build_id
-        if not known:
+            images = images_of(elf)
+        known, image = self._build_id, self.header.get("image")
+        if not known and isinstance(image, str) and images:
+            if image not in images:
+                raise TauError(
+                    f"{path} is not the recorded firmware: its functions have other addresses",
+                    f"{NAME_IT}, or record this one",
+                )
+        elif not known:
             self.remarks[str(path)] = (
-                "cannot be compared with the recording, which has no build id: if it is another"
+                "cannot be compared with the recording, which names no build: if it is another"
                 " build, the lines are wrong"
             )
         elif known != build_id[:HASH_DIGITS_MAX]:
@@ -178,6 +200,25 @@ class Places:
         started_ns = self.header.get("started_unix_ns")
         if isinstance(started_ns, int) and path.stat().st_mtime_ns > started_ns > 0:
             raise TauError("has changed since it was recorded (it is newer)")
+
+
+def images_of(elf: Any) -> list[str]:
+    """The numbers by which a recording may name this firmware; core/ports/record_wrap.c has the
+    hash. Empty if a symbol is missing, as in a stripped file.
+    """
+    table = elf.get_section_by_name(".symtab")
+    addresses: dict[str, int] = {}
+    for symbol in table.iter_symbols() if table is not None else ():
+        if symbol.name in IMAGE_SYMBOLS and symbol["st_shndx"] != "SHN_UNDEF":
+            addresses[symbol.name] = symbol["st_value"]
+    found = []
+    for free in IMAGE_FREES:
+        hashed = FNV_START
+        for name in (IMAGE_START, free, *IMAGE_ENDS):
+            hashed = (hashed ^ addresses.get(name, 0) & MASK) * FNV_FACTOR & MASK
+        if IMAGE_START in addresses and free in addresses:
+            found.append(f"{hashed or 1:08x}")
+    return found
 
 
 def _has(build_id: str) -> str:

@@ -88,7 +88,9 @@ static void read_all(const char *path, FILE *sink) {
     for (uint64_t site = 1; site <= totals->sites && site < 3000; site++) {
         const char *module;
         uint64_t offset;
-        if (tau_trace_reader_site(reader, (uint32_t)site, &module, &offset) != TAU_TRACE_OK) {
+        uint32_t caller;
+        if (tau_trace_reader_site(reader, (uint32_t)site, &module, &offset, &caller) !=
+            TAU_TRACE_OK) {
             break;
         }
     }

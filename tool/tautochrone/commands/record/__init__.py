@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.options import FORCE, CommandWord, ProgramName
+from tautochrone.commands.options import FORCE, CommandWord, ProgramName, refuse_combinations
 from tautochrone.commands.record import runs as record_runs
 from tautochrone.console import output
 from tautochrone.files import output_file
@@ -20,6 +20,15 @@ from tautochrone.record import (
     recordings,
     running,
 )
+
+
+FRAMES_MAX = 32  # facts/recording.h
+TOGETHER = ("--accesses", "--target", "--stacks", "--max-events")
+EXCLUDED = (
+    ("--accesses", "--target", "accesses are recorded for programs of this machine"),
+    ("--accesses", "--stacks", "accesses are recorded with one call site"),
+)
+NEEDED = (("--max-events", ("--accesses",), ""),)
 
 
 @click.command(
@@ -72,6 +81,13 @@ from tautochrone.record import (
     help="With --accesses: write only the first N events (default: all).",
 )
 @click.option(
+    "--stacks",
+    "stack_frames",
+    type=click.IntRange(2, FRAMES_MAX),
+    metavar="N",
+    help="Record up to N calls of each allocation's stack (default: the innermost call).",
+)
+@click.option(
     "--preset",
     type=click.Choice(["auto", "none"]),
     default="auto",
@@ -114,6 +130,7 @@ def command(
     raw: bool,
     accesses: str | None,
     max_events: int | None,
+    stack_frames: int | None,
     preset: str,
     children: bool,
     target: str | None,
@@ -127,6 +144,7 @@ def command(
     tau record -- ./program --its arguments
     tau record --runs 5 --only cc1 -o runs -- gcc -c x.c
     tau record -o recordings/ -- make
+    tau record --stacks 8 -- ./program
     tau record --accesses -o out.tau -- ./program
     tau record --target armhf -o out.tau -- ./arm-program
 
@@ -139,7 +157,7 @@ def command(
     """
     if pid is not None:
         raise running.refusal(pid)
-    words = _words(arguments, accesses, max_events, target)
+    words = _words(arguments, (accesses, target, stack_frames, max_events))
     machine = None if target is None else emulation.find(target)
     programs = [program.check(words, target=target), Path(shutil.which(words[0]) or words[0])]
     is_folder = isinstance(out, FolderPath) and runs == 1
@@ -149,15 +167,13 @@ def command(
         recordings.check_output(out, force, programs, as_json, is_folder)
     how = outcome.Options(
         preset=launch.preset_of(dict(os.environ)) if preset == "auto" else None,
-        children=children,
-        raw=raw,
-        force=force,
-        as_json=as_json,
+        children=children, raw=raw, force=force, as_json=as_json,
         # The program's output must not mix with a result on stdout.
         output_to_stderr=as_json or (out is not None and output_file.is_stdout(out)),
         only=only,
         is_folder=is_folder,
-    )
+        stack_frames=stack_frames or 0,
+    )  # fmt: skip
     if accesses is not None:
         from tautochrone.record import accesses_command
         return accesses_command.record(words, out, how, accesses == "full", max_events)
@@ -178,14 +194,11 @@ def command(
     return ended.exit_status
 
 
-def _words(
-    arguments: tuple[str, ...], accesses: str | None, max_events: int | None, target: str | None
-) -> list[str]:
-    """The command line to record. Raises UsageError if there is none, or for other options."""
-    if max_events is not None and accesses is None:
-        raise click.UsageError("--max-events works with --accesses only")
-    if accesses is not None and target is not None:
-        raise click.UsageError("--accesses records programs of this machine only, not of --target")
+def _words(arguments: tuple[str, ...], options: tuple[object, ...]) -> list[str]:
+    """The command line to record. Raises UsageError if there is none, or for OPTIONS, which are
+    the values of TOGETHER.
+    """
+    refuse_combinations(dict(zip(TOGETHER, options, strict=True)), EXCLUDED, NEEDED)
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:
         raise click.UsageError("name the program to record: tau record -- PROGRAM [ARGUMENTS]...")
