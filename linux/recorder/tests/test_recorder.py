@@ -86,12 +86,31 @@ def test_forks_and_execs(build: Build, record: Record) -> None:
     assert forked == 20
 
 
-def test_forks_in_a_signal_handler(build: Build, record: Record) -> None:
+@pytest.mark.parametrize(
+    "options", [(), pytest.param(("--stacks", "8"), marks=pytest.mark.slow)], ids=" ".join
+)
+def test_forks_in_a_signal_handler(build: Build, record: Record, options: tuple[str, ...]) -> None:
     """A handler forks in the middle of a row: each child goes on from there, and is recorded."""
-    recorded = record(build("handler_forks"))
+    recorded = record(build("handler_forks"), options=options)
     assert recorded.status == 42, recorded.stderr  # No child was killed.
     recorded.assert_in_order()
     assert len(recorded.traces) == 201
+
+
+@pytest.mark.parametrize("name", ["threads", "confined"])
+def test_each_object_of_many_threads_has_a_stack(build: Build, record: Record, name: str) -> None:
+    """Threads that find the same stacks at once, and a process that may map no memory: no row is
+    without its stack, as main or the thread's start is always below.
+    """
+    words = {"threads": ("4", "20000"), "confined": ()}[name]
+    recorded = record(build(name), *words, options=("--stacks", "3"))
+    recorded.assert_in_order()
+    makes = recorded.events()[recorded.events()["op"] != FREE]
+    with open_trace(recorded.traces[0]["path"]) as reader:
+        calls = reader.calls()
+    program = str(build(name))
+    direct = [site for site in makes["site"].tolist() if calls[site - 1][0] == program]
+    assert len(direct) > 1000 and all(calls[site - 1][2] for site in direct)
 
 
 def test_parent_is_named(build: Build, record: Record) -> None:
