@@ -77,7 +77,7 @@ def test_a_service_is_recorded_by_the_environment_that_is_printed(
     library = shutil.copy(native.DIRECTORY / session.RECORDER, tmp_path)
     text = " ".join(line.removeprefix("Environment=") for line in lines[1:])
     text = text.replace("%S", str(state)).replace(str(running.SERVICE_LIBRARY), str(library))
-    assert re.search(rf"TAU_PRELOAD=record 0 \d+ 7 0 {state}", text)
+    assert re.search(rf"TAU_PRELOAD=record 0 \d+ 7 0 0 {state}", text)
     environment = dict(word.split("=", 1) for word in shlex.split(text))
     assert subprocess.run([build("ends")], env=environment).returncode == 42
     step = str(error.next_step).partition("empty folder: ")[2]
