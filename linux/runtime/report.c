@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "core/status.h"
@@ -19,8 +18,6 @@
 #include "linux/runtime/heap.h"
 #include "linux/runtime/high_water.h"
 #include "linux/runtime/lock.h"
-
-#define THREAD_NAME_BYTES 16  // the kernel's
 
 static char *report;  // its mapping; NULL: none to write
 static size_t room_bytes;
@@ -128,15 +125,14 @@ static struct {
     bool is_known;              // the two sizes are those of the planned heap
     size_t free_bytes;
     size_t largest_bytes;
-    char thread[THREAD_NAME_BYTES];
+    uint32_t thread;  // its id; 0 while there is only one
 } first;
 
 static void write_first(void) {
     if (first.is_known) {
         text("free %zu %zu\n", first.free_bytes, first.largest_bytes);
     }
-    text("thread ");
-    write_path(first.thread);
+    text("thread %u\n", first.thread);
 }
 
 void tau_report_first_refusal(const struct tau_heap_site *entry) {
@@ -144,7 +140,8 @@ void tau_report_first_refusal(const struct tau_heap_site *entry) {
     if (report == NULL || is_written || atomic_exchange(&first.is_taken, 1) != 0) {
         return;
     }
-    (void)prctl(PR_GET_NAME, first.thread);
+    // No system call: the program may be confined.
+    first.thread = tau_lock_my_id;
     const uint32_t owner = __atomic_load_n(&tau_lock_word, __ATOMIC_RELAXED) & TAU_LOCK_ID_MASK;
     // Under its own lock this thread may have left the heap half changed.
     if (tau_heap.budget != NULL && (owner == 0 || owner != tau_lock_my_id)) {

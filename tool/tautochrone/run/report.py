@@ -91,7 +91,7 @@ class Report:
     refusals: int = 0
     # When the first request was refused: free bytes of the shared region and its largest piece.
     first_free: tuple[int, int] | None = None
-    first_thread: str = ""
+    first_thread: int | None = None  # its id; 0 while there was only one
     sites: list[Site] = field(default_factory=list)
     pages_checked: int = 0
     unknown_threads: int = 0
@@ -171,7 +171,7 @@ def _read_line(report: Report, line: str) -> None:
             free_bytes, largest_bytes = map(_number, words)
             report.first_free = (free_bytes, largest_bytes)
         case "thread":
-            report.first_thread = _path(rest)
+            report.first_thread = _number(rest)
         case "ended" | "misuse" | "refused" | "killed":
             report.end, report.reason = key, rest.strip()
 
@@ -386,7 +386,7 @@ def say_death(report: Report, name: str, how: str, step: str) -> None:
 
 def _when_refused(report: Report) -> str:
     """The state at the first refusal, in words."""
-    thread = f"thread {report.first_thread}"
+    thread = f"thread {report.first_thread}" if report.first_thread else "the only thread"
     if report.first_free is None:
         return thread
     free_bytes, largest_bytes = report.first_free
@@ -408,7 +408,7 @@ def _say_refusals(report: Report, name: str, step: str | None) -> None:
         ],
         SITES_SHOWN_MAX,
     )  # fmt: skip
-    if report.first_thread:
+    if report.first_thread is not None:
         output.warn(f"  at the first: {_when_refused(report)}")
 
 
