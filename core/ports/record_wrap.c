@@ -412,8 +412,8 @@ void tau_record_wrap_delete(void *object, const void *caller);
 
 static char *record_copy(const char *text, size_t length, uintptr_t caller) {
     const bool is_outer = record_enter();
-    char *copy = record_made(is_outer, RECORD_PLAIN, __real_malloc(length + 1), length + 1, 0,
-                             caller);
+    char *copy =
+        record_made(is_outer, RECORD_PLAIN, __real_malloc(length + 1), length + 1, 0, caller);
     if (copy != NULL) {
         memcpy(copy, text, length);
         copy[length] = '\0';

@@ -6,10 +6,10 @@
 #include <link.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

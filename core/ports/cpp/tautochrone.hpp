@@ -82,9 +82,8 @@ class plan {
 
 #ifdef TAU_RECORD_CPP
     // CALLER is the recorded call site; NULL: where this is inlined.
-    [[nodiscard]] TAU_RECORD_INLINE static void *allocate(std::size_t size_bytes,
-                                                          std::size_t alignment,
-                                                          const void *caller = nullptr) noexcept {
+    [[nodiscard]] TAU_RECORD_INLINE static void *
+    allocate(std::size_t size_bytes, std::size_t alignment, const void *caller = nullptr) noexcept {
         return alignment <= TAU_ALIGNMENT
                    ? tau_record_wrap_malloc(size_bytes, caller)
                    : tau_record_wrap_aligned_alloc(alignment, size_bytes, caller);

@@ -61,8 +61,8 @@ struct recording {
 static bool chunk_is_sound(const struct tau_raw_chunk *chunk, uint64_t offset) {
     return chunk->magic == TAU_RAW_CHUNK_MAGIC && chunk->offset == offset &&
            chunk->bytes % TAU_RAW_PAGE_BYTES == 0 && chunk->bytes >= TAU_RAW_PAGE_BYTES &&
-           chunk->bytes <= TAU_RAW_CHUNK_BYTES_MAX &&
-           chunk->kind >= TAU_RAW_ROWS && chunk->kind <= TAU_RAW_STACKS;
+           chunk->bytes <= TAU_RAW_CHUNK_BYTES_MAX && chunk->kind >= TAU_RAW_ROWS &&
+           chunk->kind <= TAU_RAW_STACKS;
 }
 
 static bool place_add(struct recording *recording, const struct tau_raw_chunk *chunk) {

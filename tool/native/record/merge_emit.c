@@ -295,10 +295,9 @@ static uint32_t site_of(struct tau_merge_emit *emit, struct tau_merge_rows *rows
     if (row->site_is_new && row->site_address == 0) {
         rows->site_index[row->site] = 0;  // none
     } else if (row->site_is_new) {
-        rows->site_index[row->site] =
-            (row->site_address & TAU_RAW_STACK_BIT) != 0
-                ? stack_site(emit, row->ticks, row->site_address)
-                : address_site(emit, row->ticks, row->site_address, 0);
+        rows->site_index[row->site] = (row->site_address & TAU_RAW_STACK_BIT) != 0
+                                          ? stack_site(emit, row->ticks, row->site_address)
+                                          : address_site(emit, row->ticks, row->site_address, 0);
     }
     return rows->site_index[row->site];
 }

@@ -39,7 +39,7 @@ struct tau_merge_rows {
     uint8_t mark;  // the latest mark, enum tau_record_control; 0 if rows follow a FLUSHED, or none
     uint32_t site_index[TAU_RECORD_SITES];  // the caller's: the trace's site of each place in the
                                             // cache; 0 at first
-    uint32_t image;  // the latest that was told; 0: none
+    uint32_t image;                         // the latest that was told; 0: none
     struct tau_merge_row row;
 };
 

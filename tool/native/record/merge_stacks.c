@@ -33,8 +33,7 @@ bool tau_merge_stacks_add(struct tau_merge_stacks *stacks, const void *bytes, si
             break;
         }
         const size_t frames = (size_t)head[1];
-        found[stacks->count++] =
-            (struct tau_merge_stack){head[0], stacks->addresses_count, frames};
+        found[stacks->count++] = (struct tau_merge_stack){head[0], stacks->addresses_count, frames};
         memcpy(addresses + stacks->addresses_count, at + sizeof(head), frames * sizeof(uint64_t));
         stacks->addresses_count += frames;
         left -= frames;
@@ -59,9 +58,8 @@ size_t tau_merge_stacks_find(const struct tau_merge_stacks *stacks, uint64_t sit
                              const uint64_t **addresses) {
     const struct tau_merge_stack key = {.site = site};
     const struct tau_merge_stack *found =
-        stacks->count == 0
-            ? NULL
-            : bsearch(&key, stacks->stacks, stacks->count, sizeof(key), site_order);
+        stacks->count == 0 ? NULL
+                           : bsearch(&key, stacks->stacks, stacks->count, sizeof(key), site_order);
     if (found == NULL) {
         return 0;
     }

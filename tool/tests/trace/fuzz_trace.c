@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/native/convert/export.h"
 #include "tool/native/trace/bytes.h"
 #include "tool/native/trace/check.h"
 #include "tool/native/trace/chunk.h"
-#include "tool/native/convert/export.h"
 
 static uint64_t state;
 
