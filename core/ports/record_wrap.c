@@ -74,6 +74,8 @@ void tau_record_wrap_flush(void);
 
 #if defined(TAU_RECORD_FREERTOS)
 #define RECORD_REAL_FREE __real_vPortFree
+#elif defined(TAU_RECORD_ZEPHYR)
+#define RECORD_REAL_FREE __real_k_free
 #elif defined(TAU_RECORD_CPP)
 #define RECORD_REAL_FREE free
 #else

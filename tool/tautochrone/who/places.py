@@ -25,7 +25,7 @@ FROM_FIRST_PAGE = ("preload", "csv")
 LIBRARY_FOLDERS = ("/usr/include/", "/usr/lib/")
 LIBRARY_PARTS = ("/include/c++/", "/ports/cpp/tautochrone.hpp")
 # Symbols whose addresses record_wrap.c hashes, in its order; one that the linker lacks counts as 0.
-IMAGE_START, IMAGE_FREES = "tau_record_start", ("free", "vPortFree")
+IMAGE_START, IMAGE_FREES = "tau_record_start", ("free", "vPortFree", "k_free")
 IMAGE_ENDS = ("etext", "_etext", "__etext", "end", "_end")
 IMAGE_SYMBOLS = (IMAGE_START, *IMAGE_FREES, *IMAGE_ENDS)
 FNV_START, FNV_FACTOR, MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
