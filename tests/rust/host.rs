@@ -1,0 +1,122 @@
+//! A program with `std` and threads, on a heap that records or is planned: SEED [refused].
+//! With the feature `counted`, it records the system's allocator and counts the calls itself.
+
+extern crate alloc;
+
+mod work;
+
+use std::sync::{Mutex, MutexGuard};
+
+struct Threads;
+
+static LOCK: Mutex<()> = Mutex::new(());
+
+// SAFETY: std's locks do not allocate on Linux.
+unsafe impl tautochrone::Port for Threads {
+    type State = MutexGuard<'static, ()>;
+    fn acquire() -> Self::State {
+        LOCK.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+    fn release(state: Self::State) {
+        drop(state);
+    }
+    #[cfg(feature = "counted")]
+    fn task() -> u32 {
+        7
+    }
+    #[cfg(feature = "counted")]
+    const TICKS_PER_SECOND: u32 = 1000;
+    #[cfg(feature = "counted")]
+    fn ticks() -> u32 {
+        counted::CALLS.load(std::sync::atomic::Ordering::Relaxed) as u32
+    }
+}
+
+#[cfg(not(feature = "counted"))]
+#[global_allocator]
+static HEAP: tautochrone::Heap<Threads> = tautochrone::Heap::new();
+
+#[cfg(feature = "counted")]
+#[global_allocator]
+static HEAP: tautochrone::Recorder<counted::Counted, Threads> =
+    tautochrone::Recorder::over(counted::Counted);
+
+#[cfg(feature = "counted")]
+mod counted {
+    use std::alloc::{GlobalAlloc, Layout, System};
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    pub struct Counted;
+    pub static CALLS: AtomicUsize = AtomicUsize::new(0);
+    pub static BYTES: AtomicUsize = AtomicUsize::new(0);
+    pub static ALIGNED: AtomicUsize = AtomicUsize::new(0);
+
+    fn count(layout: Layout) {
+        CALLS.fetch_add(1, Relaxed);
+        BYTES.fetch_add(layout.size(), Relaxed);
+        ALIGNED.fetch_add(usize::from(layout.align() > 16), Relaxed);
+    }
+
+    unsafe impl GlobalAlloc for Counted {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            count(layout);
+            System.alloc(layout)
+        }
+        unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+            count(layout);
+            System.alloc_zeroed(layout)
+        }
+        unsafe fn realloc(&self, object: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+            CALLS.fetch_add(1, Relaxed);
+            BYTES.fetch_add(size, Relaxed);
+            System.realloc(object, layout, size)
+        }
+        unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
+            CALLS.fetch_add(1, Relaxed);
+            System.dealloc(object, layout);
+        }
+    }
+}
+
+// Refused calls change nothing. They are made on HEAP, as Rust may leave out calls of `alloc`.
+#[cfg(not(feature = "record"))]
+fn check_refusals() {
+    use std::alloc::{GlobalAlloc, Layout};
+    let second: tautochrone::Heap<Threads> = tautochrone::Heap::new();
+    let before = HEAP.statistics();
+    let (whole, small) = (Layout::array::<u8>(before.heap_bytes).unwrap(), Layout::new::<[u64; 4]>());
+    unsafe {
+        assert!(HEAP.alloc(whole).is_null() && HEAP.alloc_zeroed(whole).is_null());
+        assert!(HEAP.alloc(whole.align_to(64).unwrap()).is_null());
+        let object = HEAP.alloc(small);
+        assert!(HEAP.realloc(object, small, usize::MAX / 4).is_null());
+        assert!(HEAP.statistics().used_bytes > before.used_bytes);
+        HEAP.dealloc(object, small);
+        HEAP.dealloc(object, small);
+        assert!(second.alloc(small).is_null() && second.statistics().used_bytes == 0);
+    }
+    let misuse_count = before.misuse_count + 1;
+    assert!(HEAP.statistics() == tautochrone::Statistics { misuse_count, ..before });
+    assert!(Vec::<u8>::new().try_reserve(before.heap_bytes).is_err());
+}
+
+fn main() {
+    let mut words = std::env::args().skip(1);
+    let seed: u32 = words.next().map_or(1, |word| word.parse().unwrap());
+    let threads: Vec<_> =
+        (0..4).map(|thread| std::thread::spawn(move || work::work(seed + thread, || ()))).collect();
+    let checksum = threads.into_iter().fold(0, |sum, thread| sum ^ thread.join().unwrap());
+    #[cfg(not(feature = "record"))]
+    check_refusals();
+    println!("checksum {checksum:08x} failed 0");
+    #[cfg(feature = "counted")]
+    {
+        use std::sync::atomic::Ordering::Relaxed;
+        let (calls, bytes) = (counted::CALLS.load(Relaxed), counted::BYTES.load(Relaxed));
+        println!("calls {calls} bytes {bytes} aligned {}", counted::ALIGNED.load(Relaxed));
+    }
+    HEAP.end();
+    if words.next().is_some() {
+        std::hint::black_box(Vec::<u8>::with_capacity(1 << 30)); // handle_alloc_error
+    }
+}
