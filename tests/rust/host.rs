@@ -5,6 +5,8 @@ extern crate alloc;
 
 mod work;
 
+#[cfg(feature = "counted")]
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard};
 
 struct Threads;
@@ -28,7 +30,7 @@ unsafe impl tautochrone::Port for Threads {
     const TICKS_PER_SECOND: u32 = 1000;
     #[cfg(feature = "counted")]
     fn ticks() -> u32 {
-        counted::CALLS.load(std::sync::atomic::Ordering::Relaxed) as u32
+        counted::COUNTS[0].load(Relaxed) as u32
     }
 }
 
@@ -47,32 +49,33 @@ mod counted {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     pub struct Counted;
-    pub static CALLS: AtomicUsize = AtomicUsize::new(0);
-    pub static BYTES: AtomicUsize = AtomicUsize::new(0);
-    pub static ALIGNED: AtomicUsize = AtomicUsize::new(0);
+    pub static COUNTS: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
-    fn count(layout: Layout) {
-        CALLS.fetch_add(1, Relaxed);
-        BYTES.fetch_add(layout.size(), Relaxed);
-        ALIGNED.fetch_add(usize::from(layout.align() > 16), Relaxed);
+    fn count(calls_bytes_aligned: [usize; 3]) {
+        for (count, more) in COUNTS.iter().zip(calls_bytes_aligned) {
+            count.fetch_add(more, Relaxed);
+        }
+    }
+
+    fn count_new(layout: Layout) {
+        count([1, layout.size(), usize::from(layout.align() > 16)]);
     }
 
     unsafe impl GlobalAlloc for Counted {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            count(layout);
+            count_new(layout);
             System.alloc(layout)
         }
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-            count(layout);
+            count_new(layout);
             System.alloc_zeroed(layout)
         }
         unsafe fn realloc(&self, object: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-            CALLS.fetch_add(1, Relaxed);
-            BYTES.fetch_add(size, Relaxed);
+            count([1, size, 0]);
             System.realloc(object, layout, size)
         }
         unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
-            CALLS.fetch_add(1, Relaxed);
+            count([1, 0, 0]);
             System.dealloc(object, layout);
         }
     }
@@ -108,14 +111,12 @@ fn main() {
     let checksum = threads.into_iter().fold(0, |sum, thread| sum ^ thread.join().unwrap());
     #[cfg(not(feature = "record"))]
     check_refusals();
+    #[cfg(feature = "counted")]
+    let [calls, bytes, aligned] = counted::COUNTS.each_ref().map(|count| count.load(Relaxed));
+    HEAP.end();
     println!("checksum {checksum:08x} failed 0");
     #[cfg(feature = "counted")]
-    {
-        use std::sync::atomic::Ordering::Relaxed;
-        let (calls, bytes) = (counted::CALLS.load(Relaxed), counted::BYTES.load(Relaxed));
-        println!("calls {calls} bytes {bytes} aligned {}", counted::ALIGNED.load(Relaxed));
-    }
-    HEAP.end();
+    println!("calls {calls} bytes {bytes} aligned {aligned}");
     if words.next().is_some() {
         std::hint::black_box(Vec::<u8>::with_capacity(1 << 30)); // handle_alloc_error
     }

@@ -41,13 +41,6 @@ static _Alignas(TAU_PLAN_ALIGNMENT) unsigned char rust_heap_memory[TAU_PLAN_HEAP
 static tau_plan_heap *_Atomic rust_heap;
 static size_t rust_heap_misused;
 
-void *tau_rust_heap_malloc(const struct tau_rust_lock *lock, size_t alignment, size_t size);
-void *tau_rust_heap_calloc(const struct tau_rust_lock *lock, size_t alignment, size_t size);
-void *tau_rust_heap_realloc(const struct tau_rust_lock *lock, void *object, size_t old_size,
-                            size_t alignment, size_t size);
-void tau_rust_heap_free(const struct tau_rust_lock *lock, void *object);
-struct rust_heap_statistics tau_rust_heap_statistics(const struct tau_rust_lock *lock);
-
 // The first call makes the heap, with its caller's lock. NULL for a caller with another lock.
 static tau_plan_heap *rust_heap_of(const struct tau_rust_lock *lock) {
     tau_plan_heap *heap = atomic_load_explicit(&rust_heap, memory_order_acquire);

@@ -15,20 +15,17 @@ use crate::{Lock, PlanHeap, Port, Statistics};
 /// For a `Vec` or a `String` that grows, this is a function of `alloc`.
 #[repr(C)]
 pub struct Recorder<A, P: Port> {
-    calls: &'static Calls,
+    functions: &'static Functions,
     lock: Lock<P>,
     allocator: A,
 }
 
-/// `struct rust_recorder_calls`; the last four are its `struct tau_record_port`.
+/// `struct rust_recorder_functions`; the last four are its `struct tau_record_port`.
 #[repr(C)]
-struct Calls {
+struct Functions {
     acquire: unsafe extern "C" fn(*const c_void),
     release: unsafe extern "C" fn(*const c_void),
-    allocate: unsafe extern "C" fn(*const c_void, usize, usize) -> *mut u8,
-    allocate_zeroed: unsafe extern "C" fn(*const c_void, usize, usize) -> *mut u8,
-    reallocate: unsafe extern "C" fn(*const c_void, *mut u8, usize, usize, usize) -> *mut u8,
-    deallocate: unsafe extern "C" fn(*const c_void, *mut u8, usize, usize),
+    serve: unsafe extern "C" fn(*const c_void, &Call) -> *mut u8,
     task: extern "C" fn() -> u32,
     write: unsafe extern "C" fn(*const c_void, *const u8, usize) -> bool,
     ticks: Option<extern "C" fn(*const c_void) -> u32>,
@@ -36,17 +33,27 @@ struct Calls {
     ticks_per_second: u32,
 }
 
+/// `struct rust_call`.
+#[repr(C)]
+struct Call {
+    operation: u32,
+    object: *mut u8,
+    size: usize,
+    alignment: usize,
+    new_size: usize,
+}
+
 extern "C" {
     fn tau_rust_record_capture(bytes: *const u8, size: usize) -> bool;
-    fn tau_rust_record_malloc(recorder: *const c_void, alignment: usize, size: usize) -> *mut u8;
-    fn tau_rust_record_calloc(recorder: *const c_void, alignment: usize, size: usize) -> *mut u8;
+    fn tau_rust_record_alloc(recorder: *const c_void, size: usize, align: usize) -> *mut u8;
+    fn tau_rust_record_alloc_zeroed(recorder: *const c_void, size: usize, align: usize) -> *mut u8;
     fn tau_rust_record_realloc(
         object: *mut u8,
-        old_size: usize,
-        alignment: usize,
         size: usize,
+        alignment: usize,
+        new_size: usize,
     ) -> *mut u8;
-    fn tau_rust_record_free(object: *mut u8, size: usize, alignment: usize);
+    fn tau_rust_record_dealloc(object: *mut u8, size: usize, alignment: usize);
     fn tau_rust_record_mark(recorder: *const c_void, is_end: bool);
 }
 
@@ -81,13 +88,10 @@ impl<P: Port> Recorder<PlanHeap<Held>, P> {
 }
 
 impl<A: GlobalAlloc, P: Port> Recorder<A, P> {
-    const CALLS: &'static Calls = &Calls {
+    const FUNCTIONS: &'static Functions = &Functions {
         acquire: Self::acquire,
         release: Self::release,
-        allocate: Self::allocate,
-        allocate_zeroed: Self::allocate_zeroed,
-        reallocate: Self::reallocate,
-        deallocate: Self::deallocate,
+        serve: Self::serve,
         task: Self::task,
         write: Self::write,
         ticks: if P::TICKS_PER_SECOND == 0 { None } else { Some(Self::ticks) },
@@ -97,7 +101,7 @@ impl<A: GlobalAlloc, P: Port> Recorder<A, P> {
 
     /// For a `static` allocator that takes the place of `allocator`.
     pub const fn over(allocator: A) -> Self {
-        Self { calls: Self::CALLS, lock: Lock::NEW, allocator }
+        Self { functions: Self::FUNCTIONS, lock: Lock::NEW, allocator }
     }
 
     /// Writes the end of the recording. Call it where the program ends.
@@ -115,52 +119,31 @@ impl<A: GlobalAlloc, P: Port> Recorder<A, P> {
     }
 
     // SAFETY, here and below: C passes on what this recorder has passed to it.
-    unsafe fn of<'a>(recorder: *const c_void) -> &'a A {
-        unsafe { &(*recorder.cast::<Self>()).allocator }
+    unsafe fn lock_of(recorder: *const c_void) -> *const c_void {
+        unsafe { (&raw const (*recorder.cast::<Self>()).lock).cast() }
     }
 
     unsafe extern "C" fn acquire(recorder: *const c_void) {
-        unsafe { Lock::<P>::acquire(ptr::from_ref(&(*recorder.cast::<Self>()).lock).cast()) }
+        unsafe { Lock::<P>::acquire(Self::lock_of(recorder)) }
     }
 
     unsafe extern "C" fn release(recorder: *const c_void) {
-        unsafe { Lock::<P>::release(ptr::from_ref(&(*recorder.cast::<Self>()).lock).cast()) }
+        unsafe { Lock::<P>::release(Self::lock_of(recorder)) }
     }
 
-    unsafe extern "C" fn allocate(recorder: *const c_void, align: usize, size: usize) -> *mut u8 {
-        unsafe { Self::of(recorder).alloc(Layout::from_size_align_unchecked(size, align)) }
-    }
-
-    unsafe extern "C" fn allocate_zeroed(
-        recorder: *const c_void,
-        align: usize,
-        size: usize,
-    ) -> *mut u8 {
-        unsafe { Self::of(recorder).alloc_zeroed(Layout::from_size_align_unchecked(size, align)) }
-    }
-
-    unsafe extern "C" fn reallocate(
-        recorder: *const c_void,
-        object: *mut u8,
-        old_size: usize,
-        align: usize,
-        size: usize,
-    ) -> *mut u8 {
+    unsafe extern "C" fn serve(recorder: *const c_void, call: &Call) -> *mut u8 {
         unsafe {
-            let layout = Layout::from_size_align_unchecked(old_size, align);
-            Self::of(recorder).realloc(object, layout, size)
-        }
-    }
-
-    unsafe extern "C" fn deallocate(
-        recorder: *const c_void,
-        object: *mut u8,
-        size: usize,
-        align: usize,
-    ) {
-        unsafe {
-            let layout = Layout::from_size_align_unchecked(size, align);
-            Self::of(recorder).dealloc(object, layout)
+            let allocator = &(*recorder.cast::<Self>()).allocator;
+            let layout = Layout::from_size_align_unchecked(call.size, call.alignment);
+            match call.operation {
+                0 => allocator.alloc(layout),
+                1 => allocator.alloc_zeroed(layout),
+                2 => allocator.realloc(call.object, layout, call.new_size),
+                _ => {
+                    allocator.dealloc(call.object, layout);
+                    ptr::null_mut()
+                }
+            }
         }
     }
 
@@ -183,11 +166,11 @@ unsafe impl<A: Sync, P: Port> Sync for Recorder<A, P> {}
 // SAFETY: as for A, which serves every call.
 unsafe impl<A: GlobalAlloc, P: Port> GlobalAlloc for Recorder<A, P> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        unsafe { tau_rust_record_malloc(self.pointer(), layout.align(), layout.size()) }
+        unsafe { tau_rust_record_alloc(self.pointer(), layout.size(), layout.align()) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        unsafe { tau_rust_record_calloc(self.pointer(), layout.align(), layout.size()) }
+        unsafe { tau_rust_record_alloc_zeroed(self.pointer(), layout.size(), layout.align()) }
     }
 
     unsafe fn realloc(&self, object: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -195,6 +178,6 @@ unsafe impl<A: GlobalAlloc, P: Port> GlobalAlloc for Recorder<A, P> {
     }
 
     unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
-        unsafe { tau_rust_record_free(object, layout.size(), layout.align()) }
+        unsafe { tau_rust_record_dealloc(object, layout.size(), layout.align()) }
     }
 }
