@@ -1,4 +1,4 @@
-//! A program with `std` and threads, on a heap that records or is planned: SEED [refused].
+//! A program with `std`, on a heap that records or is planned: SEED THREADS [more than all].
 //! With the feature `counted`, it records the system's allocator and counts the calls itself.
 
 extern crate alloc;
@@ -106,8 +106,9 @@ fn check_refusals() {
 fn main() {
     let mut words = std::env::args().skip(1);
     let seed: u32 = words.next().map_or(1, |word| word.parse().unwrap());
+    let count: u32 = words.next().map_or(1, |word| word.parse().unwrap());
     let threads: Vec<_> =
-        (0..4).map(|thread| std::thread::spawn(move || work::work(seed + thread, || ()))).collect();
+        (0..count).map(|thread| std::thread::spawn(move || work::work(seed + thread, || ()))).collect();
     let checksum = threads.into_iter().fold(0, |sum, thread| sum ^ thread.join().unwrap());
     #[cfg(not(feature = "record"))]
     check_refusals();

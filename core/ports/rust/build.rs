@@ -31,13 +31,14 @@ fn main() {
         }
         _ => panic!("{NEEDED}"),
     };
+    build.file(ports.join("rust/heap.c")); // first, as it knows whether the plan is right
     if env::var_os("CARGO_FEATURE_RECORD").is_some() {
         build.file(ports.join("record.c")).file(ports.join("rust/recorder.c"));
     }
     for mechanism in ["tlsf", "budget", "pools"] {
         build.file(root.join(format!("core/{mechanism}.c")));
     }
-    build.file(ports.join("rust/heap.c")).compile("tautochrone_core");
+    build.compile("tautochrone_core");
 }
 
 /// The path of a plan as a C string.
