@@ -17,11 +17,13 @@ check_packages=(python3-dev zstd libstdc++-arm-none-eabi-newlib
     linux-source-6.12 gcc-12-riscv64-linux-gnu binutils-riscv64-linux-gnu libc6-dev-riscv64-cross
     opensbi flex bison bc libelf-dev libssl-dev ccache cpio rsync xz-utils glibc-source
     qemu-user g++-12-aarch64-linux-gnu g++-12-arm-linux-gnueabihf g++-12-riscv64-linux-gnu
-    libc6-dev-arm64-cross libc6-dev-armhf-cross)
+    libc6-dev-arm64-cross libc6-dev-armhf-cross
+    rustc-web cargo-web rust-web-src librust-cc-dev)
 # gcc-multilib would exclude the compilers for other machines' Linux; gcc-12-multilib does not, and
 # neither do packages of compilers with a version in their name.
-# Rust's cross-compiled standard library is built from its source, for the peers in Rust.
-bench_packages=(rustc-web cargo-web rust-web-src redis-server)
+# Debian's plain rustc is too old. Rust's libraries for bare machines are built from their source;
+# librust-cc-dev is what the crate's build script needs, so that no test downloads a crate.
+bench_packages=(redis-server)
 
 extras=(report verify tile)
 case "${1:-}" in

@@ -87,7 +87,8 @@ fn check_refusals() {
     use std::alloc::{GlobalAlloc, Layout};
     let second: tautochrone::Heap<Threads> = tautochrone::Heap::new();
     let before = HEAP.statistics();
-    let (whole, small) = (Layout::array::<u8>(before.heap_bytes).unwrap(), Layout::new::<[u64; 4]>());
+    let whole = Layout::array::<u8>(before.heap_bytes).unwrap();
+    let small = Layout::new::<[u64; 4]>();
     unsafe {
         assert!(HEAP.alloc(whole).is_null() && HEAP.alloc_zeroed(whole).is_null());
         assert!(HEAP.alloc(whole.align_to(64).unwrap()).is_null());
@@ -107,8 +108,9 @@ fn main() {
     let mut words = std::env::args().skip(1);
     let seed: u32 = words.next().map_or(1, |word| word.parse().unwrap());
     let count: u32 = words.next().map_or(1, |word| word.parse().unwrap());
-    let threads: Vec<_> =
-        (0..count).map(|thread| std::thread::spawn(move || work::work(seed + thread, || ()))).collect();
+    let threads: Vec<_> = (seed..seed + count)
+        .map(|seed| std::thread::spawn(move || work::work(seed, || ())))
+        .collect();
     let checksum = threads.into_iter().fold(0, |sum, thread| sum ^ thread.join().unwrap());
     #[cfg(not(feature = "record"))]
     check_refusals();

@@ -5,14 +5,14 @@
 //! static HEAP: tautochrone::Heap<Board> = tautochrone::Heap::new();
 //! ```
 //!
-//! `Board` implements [`Port`], which has the lock. `docs/ports/rust.md` leads from a recording to a
-//! plan. With the feature `record`, the same program records its calls.
+//! `Board` implements [`Port`], which has the lock. `docs/ports/rust.md` leads from a recording to
+//! a plan. With the feature `record`, the same program records its calls.
 //!
 //! A request that the heap refuses gets a null pointer, so `alloc` calls `handle_alloc_error`.
 //! - The heap is made by the first call, and never moved or destroyed.
 //! - A program has one plan and one heap. A second [`Heap`] refuses every request.
-//! - The core is compiled for the environment's plan. One of another word size does not compile; one
-//!   for another check level or optimization does not link.
+//! - The core is compiled for the environment's plan. A plan for another word size, check level or
+//!   optimization does not compile, or does not link.
 #![no_std]
 
 use core::alloc::{GlobalAlloc, Layout};

@@ -22,8 +22,15 @@ Site = tuple[str, int]  # Module and offset.
 
 # Whose offsets count from the module's first page. Those of others are linked addresses.
 FROM_FIRST_PAGE = ("preload", "csv")
-LIBRARY_FOLDERS = ("/usr/include/", "/usr/lib/")
-LIBRARY_PARTS = ("/include/c++/", "/ports/cpp/tautochrone.hpp")
+LIBRARY_FOLDERS = ("/usr/include/", "/usr/lib/", "/rustc/")
+LIBRARY_PARTS = (
+    "/include/c++/",
+    "/ports/cpp/tautochrone.hpp",
+    "/rustlib/src/rust/library/",
+    "/ports/rust/",
+)
+# Rust makes this function where a program declares its allocator.
+RUST_ALLOCATOR = "::__rust_"
 # Symbols whose addresses record_wrap.c hashes, in its order; one that the linker lacks counts as 0.
 IMAGE_START, IMAGE_FREES = "tau_record_start", ("free", "vPortFree", "k_free")
 IMAGE_ENDS = ("etext", "_etext", "__etext", "end", "_end")
@@ -46,15 +53,15 @@ class Place:
     @property
     def frame(self) -> Frame:
         """The innermost frame in the program's own code: outside of the compiler's and system's
-        headers. If there is none, the innermost one.
+        headers. If there is none, the outermost one: the function that the linker knows.
         """
-        own = (one for one in self.frames if one.file and not _is_library(one.file))
-        return next(own, self.frames[0] if self.frames else Frame("", "", 0))
+        own = (one for one in self.frames if _is_own(one))
+        return next(own, self.frames[-1] if self.frames else Frame("", "", 0))
 
     @property
     def has_own_line(self) -> bool:
         """Whether the line is one of the program's own code."""
-        return bool(self.frame.line) and not _is_library(self.frame.file)
+        return bool(self.frame.line) and _is_own(self.frame)
 
     @property
     def at(self) -> str:
@@ -81,6 +88,10 @@ class Place:
 
 def _is_library(file: str) -> bool:
     return file.startswith(LIBRARY_FOLDERS) or any(part in file for part in LIBRARY_PARTS)
+
+
+def _is_own(frame: Frame) -> bool:
+    return bool(frame.file) and not _is_library(frame.file) and RUST_ALLOCATOR not in frame.function
 
 
 @dataclass

@@ -312,7 +312,8 @@ def test_paths_are_short_where_the_name_tells_enough() -> None:
         return Place("m", 1, tuple(Frame("f", file, 3) for file in files)).at
 
     assert at("../../lib/a.c") == "lib/a.c:3"
-    assert at("/opt/arm/include/c++/12/bits/a.h", "/usr/include/b.h") == "a.h:3"
+    assert at("/opt/arm/include/c++/12/bits/a.h", "/usr/include/b.h") == "b.h:3"
+    assert at("tau/core/ports/rust/lib.rs", "/rustc/ab12/library/a.rs", "b.rs") == "b.rs:3"
     assert at("/usr/include/b.h", "/home/me/b.cpp", "/home/me/c.cpp") == "/home/me/b.cpp:3"
 
 

@@ -87,7 +87,8 @@ pub unsafe extern "C" fn peer_calloc(
     pointer
 }
 
-/// Left out on targets for rlsf, which cannot keep an alignment for free(pointer): malloc takes its place.
+/// Left out on targets for rlsf, which cannot keep an alignment for free(pointer): malloc takes its
+/// place.
 #[cfg(any(not(feature = "rlsf"), target_arch = "x86_64"))]
 #[no_mangle]
 pub unsafe extern "C" fn peer_aligned_alloc(
