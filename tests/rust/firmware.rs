@@ -14,7 +14,9 @@ use core::arch::asm;
 use core::fmt::Write;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-const WRITE_LETTER: usize = 3;
+const OPEN: usize = 1;
+const WRITE: usize = 5;
+const MODE_W: usize = 4;
 const GET_CMDLINE: usize = 0x15;
 const EXIT: usize = 0x18;
 const EXITED: usize = 0x20026;
@@ -35,9 +37,10 @@ struct Console;
 
 impl core::fmt::Write for Console {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        for letter in text.bytes() {
-            semihosting(WRITE_LETTER, (&raw const letter) as usize);
-        }
+        let words = [c":tt".as_ptr() as usize, MODE_W, 3];
+        let stdout = semihosting(OPEN, words.as_ptr() as usize);
+        let words = [stdout, text.as_ptr() as usize, text.len()];
+        semihosting(WRITE, words.as_ptr() as usize);
         Ok(())
     }
 }
