@@ -94,6 +94,7 @@ fn check_refusals() {
         assert!(HEAP.alloc(whole.align_to(64).unwrap()).is_null());
         let object = HEAP.alloc(small);
         assert!(HEAP.realloc(object, small, usize::MAX / 4).is_null());
+        assert!(HEAP.realloc(object, small, 16) == object); // in place
         assert!(HEAP.statistics().used_bytes > before.used_bytes);
         HEAP.dealloc(object, small);
         HEAP.dealloc(object, small);
