@@ -24,7 +24,7 @@ unsafe impl tautochrone::Port for Threads {
     }
     #[cfg(feature = "counted")]
     fn task() -> u32 {
-        7
+        counted::COUNTS[0].load(Relaxed) as u32 % 2
     }
     #[cfg(feature = "counted")]
     const TICKS_PER_SECOND: u32 = 1000;
