@@ -181,7 +181,7 @@ def test_headers_and_ports_are_installed_and_no_tests(prefix: Path) -> None:
     (installed_ports,) = prefix.rglob("ports/record.c")
     ports = installed_ports.parent, ROOT / "core/ports"
     found, wanted = ({path.relative_to(each) for path in each.rglob("*.c")} for each in ports)
-    assert found == wanted
+    assert found == {path for path in wanted if path.parent.name != "rust"}  # cargo builds these
 
 
 def test_what_is_installed_names_no_folder_of_the_build(prefix: Path) -> None:
