@@ -112,7 +112,7 @@ def command(
     result = {
         "trace": str(trace),
         "plan": str(plan_path) if plan_path else None,
-        "layout": options.layout,
+        "layout": options.layout_of(opened.header),
         "heap_bytes": options.heap_bytes,
         "instructions": options.isa,
         "check_level": options.core_build.check_level,

@@ -56,7 +56,7 @@ OPTIONS = (
         "--layout",
         type=click.Choice(("32", "host")),
         help="Word size whose headers and alignments replay uses: a 32-bit target's, or the host's"
-        " (default: the plan's, else 32).",
+        " (default: the plan's, else 32 with --instructions, else the recording's own).",
     ),
     click.option(
         "--instructions",
@@ -134,7 +134,7 @@ def options_of(plan: Plan | None, **given: Any) -> Options:
     pages = plan.sections.get("pages") if plan else None
     if pages is not None and given["frames"] is not None:
         refuse_fewer_frames(pages, given["frames"])
-    layout = given["layout"] or (plan.layout if plan else "32")
+    layout = given["layout"] or (plan.layout if plan else None)
     build = load(given["build_path"]) if given["build_path"] else build_of(plan)
     return Options(
         plan=plan,

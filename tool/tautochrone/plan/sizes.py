@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.plan.file import LAYOUTS, STATED
+from tautochrone.plan.file import STATED
 from tautochrone.trace import abi
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ def layout_of(readers: Sequence[TraceReader], given: str | None) -> str:
             "plan from recordings of one ABI, the target's",
             EXIT_USAGE,
         )
-    if given is not None or not names:
-        return given or "32"
-    return next(layout for layout in LAYOUTS if abi.has_words_of(names.copy().pop(), layout))
+    return given or abi.own_layout({"abi": "".join(names)})
 
 
 def _said(reader: TraceReader) -> str:
@@ -71,7 +69,7 @@ def remark(plan: Plan) -> str:
     abis = ", ".join(dict.fromkeys(trace.abi for trace in plan.traces if trace.abi))
     target = "a 32-bit target" if plan.layout == "32" else "a 64-bit machine"
     if plan.sizes == ESTIMATE:
-        return f"an estimate for {target}: the sizes were recorded on {abis}"
+        return abi.estimate_of(abis, plan.layout)
     if plan.sizes == AS_RECORDED:
         return f"for {target}, without pools: sizes recorded on {abis} are taken as they are"
     if plan.sizes == TRANSLATED:

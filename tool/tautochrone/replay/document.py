@@ -158,6 +158,8 @@ def _entry(system: _Place) -> Entry:
         cause=system.at("cause").optional("text"),
         operations=operations,
         events=system.at("events").optional("whole"),
+        layout=system.at("layout").optional("text") or "32",
+        estimate=system.at("estimate").optional("text") or "",
         in_process=bool(system.at("in_process").optional("truth")),
         plan_heap_bytes=system.at("plan_heap_bytes").optional("whole"),
         plan_holds=system.at("plan_holds").optional("truth"),

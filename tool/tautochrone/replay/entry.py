@@ -130,6 +130,7 @@ class Entry:
     `plan_holds` says whether the trace completes in it. `in_process`: the allocator ran unmodified
     in a process of this machine. `recording` names the trace if a report shows several. `skipped`
     events were misuse. `placement_hash` is of the places of all objects, if they were checked.
+    `layout` is the system's. `estimate` says that the trace has sizes of another ABI.
     """
 
     name: str
@@ -149,6 +150,8 @@ class Entry:
     recording: str = ""
     skipped: int = 0
     placement_hash: int = 0
+    layout: str = "32"
+    estimate: str = ""
 
     @property
     def unit(self) -> str | None:
@@ -163,6 +166,8 @@ class Entry:
             "name": self.name,
             "role": self.role,
             "in_process": self.in_process,
+            "layout": self.layout,
+            "estimate": self.estimate or None,
             "completed": self.held,
             "failed_at_event": self.failed_at_event,
             "cause": self.cause,

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from tautochrone.replay.system import Options, System
 from tautochrone.replay.systems import system_named, systems
 from tautochrone.replay.systems.native import Native
 from tautochrone.replay.systems.process import Process
+from tautochrone.trace.abi import estimate
 
 if TYPE_CHECKING:
     from tautochrone.replay.entry import Entry
@@ -83,7 +85,8 @@ def entries_of(trace: OpenTrace, names: Sequence[str], options: Options) -> list
     for name in progress(list(alone), "replaying", len(alone)):
         alone[name].prepare()
         done[name] = alone[name].run(trace, options)
-    return [done[name] for name in dict.fromkeys(names)]
+    entries = (done[name] for name in dict.fromkeys(names))
+    return [replace(one, estimate=estimate(trace.header, one.layout)) for one in entries]
 
 
 def _in_arena(system: str | System) -> Native | Process:

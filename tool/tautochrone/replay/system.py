@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tautochrone.machine.core_build import FASTEST, Build
+from tautochrone.trace import abi
 
 if TYPE_CHECKING:
     from tautochrone.replay.entry import Entry
@@ -47,6 +48,7 @@ class PlannedPages(Protocol):
 class Options:
     """The options of a replay. None and defaults leave the choice to the system.
 
+    `layout` None: the layout of the recording's ABI, or of the target where instructions count.
     `build` is how the core is built: a heap's bytes and the counted code depend on it. Systems on
     pages have one build, FASTEST. `check_level` is another one for all systems.
     `frames`: pages that can be mapped at once. `touch_all`: every object is touched as a whole.
@@ -55,7 +57,7 @@ class Options:
 
     plan: PlannedHeap | None = None
     heap_bytes: int | None = None
-    layout: str = "32"
+    layout: str | None = None
     isa: str | None = None
     build: Build = Build()
     check_level: int | None = None
@@ -64,6 +66,10 @@ class Options:
     touch_all: bool = False
     cycles_max: int | None = None
     pages: PlannedPages | None = None
+
+    def layout_of(self, header: Mapping[str, Any]) -> str:
+        """The layout for the trace with this header."""
+        return self.layout or ("32" if self.isa else abi.own_layout(header))
 
     @property
     def core_build(self) -> Build:

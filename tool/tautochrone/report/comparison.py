@@ -21,6 +21,15 @@ def simulated(entries: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry.simulation is not None]
 
 
+def estimates(entries: Sequence[Entry]) -> list[str]:
+    """A sentence for each layout whose systems were given sizes of another ABI."""
+    told = dict.fromkeys(entry.estimate for entry in entries if entry.estimate)
+    return [
+        f"{', '.join(entry.name for entry in entries if entry.estimate == sentence)}: {sentence}"
+        for sentence in told
+    ]
+
+
 def by_recording(
     entries: Sequence[Entry], recording: str, sentence: Callable[[Sequence[Entry]], str]
 ) -> list[str]:

@@ -14,6 +14,7 @@ from tautochrone.plan.remarks import plan_remarks, provenance
 from tautochrone.replay.entry import PLANNED, Entry
 from tautochrone.report import cost_figures, heap_figures
 from tautochrone.report.comparison import (
+    estimates,
     by_recording,
     cycles_sentence,
     heaps,
@@ -46,7 +47,7 @@ class Replays:
 def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Part:
     """Return the part of a report for a trace and its replays."""
     plan = load_plan(plan_path) if plan_path else None
-    layout = plan.layout if plan else "32"
+    layout = plan.layout if plan else abi.own_layout(reader.header)
     granule = ALIGNMENT_BYTES[layout]
     entries = plan.classes if plan else ()
     is_banded = plan is not None and plan.system == "pools"
@@ -80,7 +81,7 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
     sentences = _said(curves.peak_bytes, replays.entries, plan, trace.name)
     remarks = [f"{trace}: {sentence}" for sentence in reader.ending.sentences]
     remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan, header)]
-    remarks += replays.remarks
+    remarks += [*replays.remarks, *estimates(replays.entries)]
     document = {
         "trace": str(trace),
         "events": totals.events,

@@ -20,6 +20,7 @@ from tautochrone.plan.again import again
 from tautochrone.plan.file import load_plan
 from tautochrone.report.comparison import (
     cycles_sentence,
+    estimates,
     heaps,
     on_pages,
     pages_sentence,
@@ -69,6 +70,8 @@ def show(replayed: Replayed) -> None:
         print(cycles_sentence(tiles))
     if plain := heaps(entries):
         _show_heaps(plain, replayed)
+    for sentence in estimates(entries):
+        print(sentence)
     print(unseen.told(unseen.REPLAY))
     print(f"next: {_next_command(replayed)}")
 

@@ -42,6 +42,24 @@ def has_words_of(abi: str, layout: str) -> bool:
     return LAYOUT_OF_POINTER[abi_format.POINTER_BYTES[abi]] == layout
 
 
+def own_layout(header: Mapping[str, Any]) -> str:
+    """The layout of the ABI that a trace's header names; a 32-bit target's if it names none."""
+    name = of_header(header)
+    return LAYOUT_OF_POINTER[abi_format.POINTER_BYTES[name]] if name else "32"
+
+
+def estimate(header: Mapping[str, Any], layout: str) -> str:
+    """A sentence if a trace's sizes are of another ABI than a layout's; else empty."""
+    name = of_header(header)
+    return estimate_of(name, layout) if name and not fits(name, layout) else ""
+
+
+def estimate_of(abis: str, layout: str) -> str:
+    """The sentence on sizes of other ABIs than the layout's."""
+    target = "a 32-bit target" if layout == "32" else "a 64-bit machine"
+    return f"an estimate for {target}: the sizes were recorded on {abis}"
+
+
 def fits(abi: str, layout: str) -> bool:
     """Whether structures of an ABI have the sizes that they have on targets of a layout.
 

@@ -55,6 +55,27 @@ def test_a_plan_from_another_abi_is_an_estimate(tmp_path: Path) -> None:
     assert estimate in report.stdout + report.stderr + (tmp_path / "r.html").read_text()
 
 
+def test_a_replay_has_the_layout_of_the_recording_or_says_estimate(tmp_path: Path) -> None:
+    """Without a plan, and where the instructions of a target are counted."""
+    path = write_events(tmp_path / "program.tau", EVENTS, abi="x86-64")
+
+    def replayed(*words: str) -> dict[str, tuple[str, bool]]:
+        systems = json.loads(tau("replay", path, *words, "--json").stdout)["systems"]
+        return {each["name"]: (each["layout"], bool(each["estimate"])) for each in systems}
+
+    own = {"tlsf": ("host", False), "kingsley": ("32", True), "glibc": ("host", False)}
+    assert replayed("--on", ",".join(own)) == own
+    for words in (("--layout", "32"), ("--instructions", "rv32")):
+        assert replayed(*words) == {"tlsf": ("32", True)}
+    estimate = "an estimate for a 32-bit target: the sizes were recorded on x86-64"
+    words = ("--on", "tlsf,kingsley")
+    assert f"\nkingsley: {estimate}\n" in tau("replay", path, *words).stdout
+    said = tau("report", path, *words, "-o", tmp_path / "r.html").stderr
+    assert f"kingsley: {estimate}" in said and "tlsf" not in said
+    arm = write_events(tmp_path / "arm.tau", EVENTS, abi="arm")
+    assert "glibc: an estimate for a 64-bit machine" in tau("replay", arm, "--on", "glibc").stdout
+
+
 def test_sizes_can_be_taken_as_they_are_recorded_without_pools(tmp_path: Path) -> None:
     path = write_events(tmp_path / "program.tau", EVENTS, abi="x86-64")
     plan, header = tmp_path / "plan.toml", tmp_path / "heap_plan.h"

@@ -69,8 +69,8 @@ class Native(System):
     def run(self, trace: open_trace.OpenTrace, options: Options) -> Entry:
         """Replay in the requested heap, else in the smallest that holds."""
         plan = options.plan if self.arena.needs_plan else None
-        build = options.core_build
-        done = self.run_once(trace, plan, options.heap_bytes, options.layout, build.check_level)
+        build, layout = options.core_build, options.layout_of(trace.header)
+        done = self.run_once(trace, plan, options.heap_bytes, layout, build.check_level)
         if options.isa is not None and self.is_counted and done.held:
             from tautochrone.replay.emulator import count
 
@@ -81,7 +81,7 @@ class Native(System):
             costs = {name: _with_costs(each, counts) for name, each in done.operations.items()}
             done = replace(done, operations=costs)
         if plan is not None and done.held:
-            with self.session(trace, plan, options.layout, build.check_level) as session:
+            with self.session(trace, plan, layout, build.check_level) as session:
                 run = session.run(plan.heap_bytes, checked=False)
             holds = run.fault == faults.COMPLETED
             done = replace(done, plan_heap_bytes=plan.heap_bytes, plan_holds=holds)
@@ -113,7 +113,8 @@ class Native(System):
         footprint = int(run.footprint_bytes) if run.fault == faults.COMPLETED else size
         ended = (run.fault, int(run.fault_event))
         entry = arena_entry(trace, self.name, self.role, *ended, footprint)
-        return replace(entry, placement_hash=int(run.placement_hash))
+        laid_out = "32" if self.arena.opener else layout
+        return replace(entry, placement_hash=int(run.placement_hash), layout=laid_out)
 
     def smallest_heap(
         self,

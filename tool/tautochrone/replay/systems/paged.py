@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from tautochrone.replay.tile import TileReplay
 
 ALWAYS_SHOWN = ("malloc", "free", "fault")
-FOLLOWS = frozenset({"heap_bytes", "check_level", "skip_misuse", "frames", "touch_all"})
+FOLLOWS = frozenset(
+    {"heap_bytes", "layout", "check_level", "skip_misuse", "frames", "touch_all"}
+)
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def space_of(options: Options, role: str) -> tuple[int | None, int | None]:
 
 def refuse_layout(name: str, options: Options) -> None:
     """Raise TauError (usage) unless the layout is a 32-bit target's."""
-    if options.layout != "32":
+    if options.layout not in (None, "32"):
         raise TauError(
             f"{name} runs as 32-bit code", "leave out --layout, or this system", EXIT_USAGE
         )

@@ -44,8 +44,8 @@ class Process(System):
 
     def run(self, trace: open_trace.OpenTrace, options: Options) -> Entry:
         """Replay the trace in a process; the entry has the growth of its memory."""
-        done = self.run_once(trace, options.plan, options.heap_bytes, options.layout)
-        return replace(done, in_process=True)
+        done = self.run_once(trace, options.plan, options.heap_bytes, "host")
+        return replace(done, in_process=True, layout="host")
 
     def found(self) -> str | None:
         """The library to preload: "" for the C library's, None if it is not installed."""
