@@ -20,6 +20,9 @@ enum tau_replay_fault {
     TAU_REPLAY_NO_FRAME = 13,       // had no frame left for a page that was touched
     TAU_REPLAY_FAULT_REFUSED = 14,  // refused to map a page of a live object
     TAU_REPLAY_MISCOUNTED = 15,     // counts its mapped pages wrongly
+    TAU_REPLAY_NOT_LOADED = 16,     // cannot be loaded
+    TAU_REPLAY_CRASHED = 17,        // crashed
+    TAU_REPLAY_ENDLESS = 18,        // did not return from a call
 };
 
 #endif

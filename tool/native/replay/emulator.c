@@ -16,7 +16,7 @@
 #define IMAGE_BYTES (UINT32_C(4) << 20)  // code, data and stack
 #define STACK_GAP_BYTES 64u
 #define STACK_BYTES (UINT32_C(64) << 10)  // painted, so that its used part shows
-// Instructions of a firmware's call, and blocks of code that move its payload, until it counts as
+// Instructions of a call, and blocks of code that move its payload, until it counts as
 // endless.
 #define CALL_STEPS_MAX UINT64_C(100000000)
 
@@ -95,7 +95,7 @@ static void stop(struct machine *machine, enum tau_replay_fault fault) {
 static void count(struct machine *machine, uint64_t instructions, uint64_t accesses) {
     machine->cost.instructions += instructions;
     machine->cost.accesses += accesses;
-    if (machine->image->regions_count != 0 && !machine->system.is_stopped &&
+    if (!machine->system.is_stopped &&
         machine->cost.instructions + machine->moving_blocks > CALL_STEPS_MAX) {
         machine->result->emulator_error = TAU_EMULATOR_ENDLESS;
         stop(machine, TAU_REPLAY_COMPLETED);

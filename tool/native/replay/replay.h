@@ -72,6 +72,7 @@ struct tau_replay_result {
     uint64_t placement_hash;   // Hash of all pairs of event and offset in the arena.
     uint64_t refusals;         // Requests that were refused where the run goes on.
     uint64_t first_refusal;    // The event of the first one.
+    uint64_t fault_signal;     // That ended a library's process; 0: it exited.
 };
 
 // An allocator. HEAP is the result of init. free returns 0, or a reason for which it refused.
@@ -164,6 +165,18 @@ TAU_TRACE_EXPORT struct tau_replay_system *
 tau_system_core_open(const char *library, const char *prefix, uint32_t kind,
                      const uint32_t *classes, uint64_t count, uint64_t alignment,
                      uint64_t block_alignment, const char **cause);
+// A library with the functions of core/ports/library.h. It is loaded in the runs only. NULL: memory
+// is short.
+TAU_TRACE_EXPORT struct tau_replay_system *tau_system_library_open(const char *path,
+                                                                   uint64_t alignment);
+// As tau_replay_run, in a new process. A crash is a fault, and so is a call that takes more than
+// SECONDS_MAX.
+TAU_TRACE_EXPORT void tau_system_library_run(struct tau_replay *replay,
+                                             struct tau_replay_system *system, uint64_t heap_bytes,
+                                             uint32_t is_checked, uint64_t seconds_max,
+                                             struct tau_replay_result *result);
+// Why the library could not be loaded, after that fault.
+TAU_TRACE_EXPORT const char *tau_system_library_cause(struct tau_replay_system *system);
 TAU_TRACE_EXPORT void tau_system_close(struct tau_replay_system *system);
 
 #endif

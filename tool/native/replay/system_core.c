@@ -80,14 +80,13 @@ static bool symbols_find(struct tau_replay_system *system, const char *prefix, u
     void *const inits[] = {&state->init_tlsf, &state->init_budget, &state->init_pools};
     void *(*const starts[])(struct tau_replay_system *, void *, size_t) = {tlsf_start, budget_start,
                                                                            pools_start};
-    // A library may say how much it took, if that is not all of its arena.
-    (void)symbol_find(library, prefix, "footprint", &system->footprint);
+    // A first-fit list has no others.
+    (void)symbol_find(library, prefix, "calloc", &system->calloc);
+    (void)symbol_find(library, prefix, "aligned_alloc", &system->aligned_alloc);
+    (void)symbol_find(library, prefix, "realloc", &system->realloc);
     system->init = starts[kind];
     return symbol_find(library, prefix, "init", inits[kind]) &&
            symbol_find(library, prefix, "malloc", &system->malloc) &&
-           symbol_find(library, prefix, "calloc", &system->calloc) &&
-           symbol_find(library, prefix, "aligned_alloc", &system->aligned_alloc) &&
-           symbol_find(library, prefix, "realloc", &system->realloc) &&
            symbol_find(library, prefix, "free", &system->free);
 }
 

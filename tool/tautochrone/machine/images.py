@@ -21,6 +21,7 @@ from tautochrone.targets.build import TARGETS, BuildError, compiler_version, kep
 from tautochrone.targets.sources import CORE_FILES
 
 CODE_ADDRESS = 0x10000
+STUB_VARIABLES_BYTES = 1024  # The mailbox of targets/*/stub.S.
 ALIGNMENT_32_BYTES = 8  # TAU_ALIGNMENT of core/config.h on 32-bit targets
 FUNCTIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "free")
 # The targets that are emulated.
@@ -39,6 +40,12 @@ class Image:
     code: bytes = field(repr=False)
     symbols: dict[str, int] = field(repr=False)
     address: int = CODE_ADDRESS
+
+    def place(self, address: int) -> str:
+        """An address as text: the symbol at or before it, plus the offset."""
+        before = [(value & ~1, name) for name, value in self.symbols.items()]
+        start, name = max((one for one in before if one[0] <= address), default=(0, ""))
+        return f"{name}+{address - start:#x}" if name else f"{address:#x}"
 
     def function(self, verb: str) -> str | None:
         """The linked name of `verb` (as "malloc"), None if the image has no such function."""
@@ -130,6 +137,18 @@ def compiler_versions(targets: Sequence[str]) -> tuple[tuple[str, str], ...]:
         except BuildError:
             continue
     return tuple(found)
+
+
+def variables_bytes(image: Image) -> int:
+    """The bytes of an image's variables, in whole words of 8, without the stub's."""
+    from elftools.elf.elffile import ELFFile
+
+    with image.elf.open("rb") as file:
+        sections = [each.header for each in ELFFile(file).iter_sections()]
+    flags = {"writable": 0x1, "loaded": 0x2, "of a thread": 0x400}
+    mask, wanted = sum(flags.values()), flags["writable"] + flags["loaded"]
+    taken = sum(each["sh_size"] for each in sections if each["sh_flags"] & mask == wanted)
+    return -(-(taken - STUB_VARIABLES_BYTES) // 8) * 8
 
 
 def code_bytes(image: Image) -> int:

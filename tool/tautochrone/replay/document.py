@@ -25,7 +25,7 @@ from tautochrone.replay.entry import (
 
 NUMBER_MAX = 2**63 - 1
 # Names that appear in rows "SYSTEM OPERATION".
-NAME = re.compile(r"[\w:.+-]{1,80}", re.ASCII)
+NAME = re.compile(r"[\w:./+-]{1,200}", re.ASCII)
 TOUCHES = ("recorded", "all")
 
 

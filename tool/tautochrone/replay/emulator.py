@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +42,7 @@ from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.replay import open_trace
+from tautochrone.replay.session import failure
 
 __all__ = [
     "CATEGORIES",
@@ -118,6 +119,7 @@ class Counts(dict[str, Calls]):
     stack_bytes: int = 0
     init_bytes: int = 0  # The bytes that a firmware gave its heap; 0: not seen.
     is_truncated: bool = False
+    fault_event: int = 0  # Where the run ended, unless it completed.
     placement_hash: int = 0
 
 
@@ -257,10 +259,8 @@ def count_calls(
     open_trace.refuse_misuse(trace, skip_misuse)
     if ours and image.isa == "m4":
         raise TauError("our own processor runs RV32 code only", "count on rv32", EXIT_USAGE)
-    classes = [(int(size), int(count)) for size, count in (plan.classes if plan else ())]
-    settings = native.struct("tau_emulator_settings")(
-        classes=np.array(classes, np.uint32).ravel(),
-        classes_count=len(classes),
+    settings = _settings(
+        plan.classes if plan else (),
         instructions_max=instructions_max,
         way=WAYS.index("ours" if ours else "instructions" if stepped else "blocks"),
         goes_on=goes_on,
@@ -281,10 +281,35 @@ def count_calls(
     return counts
 
 
+def count_in(
+    image: Image,
+    trace: open_trace.OpenTrace,
+    heap_bytes: int,
+    instructions_max: int = INSTRUCTIONS_MAX,
+) -> tuple[Counts, int]:
+    """Replay a trace on a library's image in a heap of this size: its counts, and how it ended.
+
+    It completed, was refused memory or could not start. Raises TauError if the allocator fails.
+    """
+    settings = _settings(
+        instructions_max=instructions_max,
+        heap_bytes=-(-heap_bytes // 8) * 8,
+        realloc_forgets_alignment=True,
+    )
+    return _count_once(image, None, trace, settings)
+
+
+def _settings(classes: Sequence[tuple[int, int]] = (), **given: int) -> Struct:
+    pairs = np.array([(int(size), int(count)) for size, count in classes], np.uint32)
+    return native.struct("tau_emulator_settings")(
+        classes=pairs.ravel(), classes_count=len(pairs), **given
+    )
+
+
 def _count_once(
     image: Image, program: Program | None, trace: open_trace.OpenTrace, settings: Struct
 ) -> tuple[Counts, int]:
-    """One run, and how it ended. Raises TauError if the emulator stops."""
+    """One run, and how it ended. Raises TauError if the emulator stops, or the allocator errs."""
     library = native.library()
     name = program.name if program else image.name
     raw_image = _native_image(image, program)
@@ -298,8 +323,13 @@ def _count_once(
         if raw.emulator_error:
             number, address = int(raw.emulator_error), int(raw.fault_address)
             cause = EMULATOR_ERRORS.get(number, f"the emulator's error {number}")
-            place = program.place(address) if program else f"{address:#x}"
-            raise TauError(f"{name} stopped in {place}, event {raw.replay.fault_event}: {cause}")
+            place = program.place(address) if program else image.place(address)
+            event, size = int(raw.replay.fault_event), int(settings.heap_bytes)
+            raise failure(trace, name, f"stopped in {place}: {cause},", event, size)
+        if raw.replay.fault not in (faults.COMPLETED, faults.NO_MEMORY, faults.INIT_FAILED):
+            meaning = f"on {ISAS[image.isa].title} {faults.MEANING[raw.replay.fault]}"
+            event, size = int(raw.replay.fault_event), int(settings.heap_bytes)
+            raise failure(trace, name, meaning, event, size)
         pairs = zip(CATEGORIES, raw.calls, strict=True)
         counts = Counts({name: _calls_of(calls) for name, calls in pairs if calls.count})
     finally:
@@ -310,6 +340,7 @@ def _count_once(
     counts.is_truncated = bool(raw.is_truncated)
     counts.refusals, counts.stack_bytes = int(raw.replay.refusals), int(raw.stack_bytes)
     counts.first_refusal = int(raw.replay.first_refusal) if counts.refusals else None
+    counts.fault_event = int(raw.replay.fault_event)
     counts.init_bytes = int(raw.init_bytes)
     counts.placement_hash = int(raw.replay.placement_hash)
     return counts, int(raw.replay.fault)

@@ -18,6 +18,7 @@ from tautochrone.console.bars import progress
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.trace.ending import misuse_error
+from tautochrone.trace.file import OPS, open_trace
 
 if TYPE_CHECKING:
     from tautochrone.trace.file import TraceReader
@@ -39,8 +40,6 @@ class OpenTrace:
     def __init__(
         self, trace: Path | TraceReader, ops_in_memory_max: int = OPS_IN_MEMORY_MAX
     ) -> None:
-        from tautochrone.trace.file import open_trace
-
         self.reader = open_trace(trace) if isinstance(trace, Path) else trace
         self.path = self.reader.path
         refusal = native.struct("tau_replay_refusal")()
@@ -65,6 +64,17 @@ class OpenTrace:
         """Events by operation, in the order of OPERATIONS, without touches."""
         counts = (int(count) for count in self.facts.events_of_op)
         return dict(zip(OPERATIONS, counts, strict=False))
+
+    def call_at(self, event: int) -> str:
+        """The call of an event in words."""
+        blocks = range(self.totals.blocks)
+        block = next((b for b in reversed(blocks) if self.reader.first_event(b) <= event), None)
+        if block is None:
+            return "the first call"
+        columns = next(self.reader.columns(("op", "size_bytes"), block))
+        at = event - self.reader.first_event(block)
+        op = OPS[int(columns.op[at])]
+        return op if op == "free" else f"{op} of {int(columns.size_bytes[at]):,} bytes"
 
     def document(self) -> dict[str, int]:
         """Return the facts of the trace for --json."""

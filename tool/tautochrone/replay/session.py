@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,10 @@ from tautochrone.replay.search import grid_sizes_of, search_steps
 HEAP_32_BYTES_MAX = 1 << 30  # The largest pool of a 32-bit layout.
 HEAP_HOST_BYTES_MAX = 1 << 44
 LAYOUTS = ("32", "host")
+CALL_SECONDS_MAX = 10  # Of a library's call, which takes longer only if it never returns.
+ALIGNMENT_FOREIGN_BYTES = 8
+FOREIGN_STEP = "mend the library: core/ports/library.h states what its functions must do"
+OUR_STEP = "report this allocator"
 KINDS = {"budget": 1, "pools": 2}  # enum tau_system_kind, of the arenas that take a plan.
 
 
@@ -35,6 +40,7 @@ class Arena:
     `prefix`_init, _malloc and so on, or it is built in and `opener` opens it. With `needs_plan` it
     takes a plan's classes; with a plan without classes it runs as `prefix_without_classes`.
     `grows`: it takes memory on demand, so one run gives the footprint without a search.
+    `is_foreign`: the library is of other people (core/ports/library.h), and runs by itself.
     """
 
     name: str
@@ -45,6 +51,15 @@ class Arena:
     needs_plan: bool = False
     prefix_without_classes: str = ""
     grows: bool = False
+    is_foreign: bool = False
+
+
+def failure(
+    trace: open_trace.OpenTrace, name: str, meaning: str, event: int, heap_bytes: int
+) -> TauError:
+    """Return the error of a system that erred at an event."""
+    where = f"at event {event:,} ({trace.call_at(event)}), in a heap of {heap_bytes:,} bytes"
+    return TauError(f"{name} {meaning} {where}", FOREIGN_STEP if ":" in name else OUR_STEP)
 
 
 def needs_plan(name: str, trace: Path) -> TauError:
@@ -101,6 +116,12 @@ class Session:
         if self.arena.opener:
             given = [self.trace.handle] if self.arena.opener_takes_trace else []
             handle = getattr(native.library(), self.arena.opener)(*given)
+            if not handle:
+                raise TauError(f"{self.arena.name} cannot start: not enough memory")
+            return handle
+        if self.arena.is_foreign:
+            path = os.fsencode(self.arena.library)
+            handle = native.library().tau_system_library_open(path, ALIGNMENT_FOREIGN_BYTES)
             if not handle:
                 raise TauError(f"{self.arena.name} cannot start: not enough memory")
             return handle
@@ -167,9 +188,11 @@ class Session:
         """Replay in a heap of this many bytes; `checked` checks every object (replay.h)."""
         result = native.struct("tau_replay_result")()
         self.runs += 1
-        native.library().tau_replay_run(
-            self.trace.handle, self.handle, heap_bytes, checked, result
-        )
+        given = (self.trace.handle, self.handle, heap_bytes, checked)
+        if self.arena.is_foreign:
+            native.library().tau_system_library_run(*given, CALL_SECONDS_MAX, result)
+        else:
+            native.library().tau_replay_run(*given, result)
         if result.fault in (faults.TRACE_FAILED, faults.HOST_MEMORY):
             raise TauError(f"{self.arena.name} {faults.MEANING[result.fault]}")
         if result.fault == faults.INIT_FAILED and result.init_status == status_format.PLAN_INVALID:
@@ -179,12 +202,21 @@ class Session:
             )
         return result
 
+    def refuse_failure(self, result: Struct, heap_bytes: int) -> None:
+        """Raise TauError if the system erred in a run."""
+        if result.fault in (faults.COMPLETED, faults.NO_MEMORY, faults.INIT_FAILED):
+            return
+        meaning = faults.MEANING[result.fault]
+        if result.fault == faults.NOT_LOADED:
+            said = (native.library().tau_system_library_cause(self.handle) or b"").decode()
+            raise TauError(f"{self.arena.name} {meaning}: {said}", FOREIGN_STEP)
+        if result.fault_signal:
+            meaning += f" ({signal.strsignal(result.fault_signal)})"
+        raise failure(self.trace, self.arena.name, meaning, result.fault_event, heap_bytes)
+
     def _holds(self, heap_bytes: int) -> bool:
         result = self.run(heap_bytes, checked=False)
-        if result.fault not in (faults.COMPLETED, faults.NO_MEMORY, faults.INIT_FAILED):
-            raise TauError(
-                f"{self.arena.name} {faults.MEANING[result.fault]} at event {result.fault_event}"
-            )
+        self.refuse_failure(result, heap_bytes)
         return result.fault == faults.COMPLETED
 
     def smallest_heap(self, guess_bytes: int | None = None, grid_sizes: int | None = None) -> int:

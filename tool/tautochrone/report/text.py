@@ -133,6 +133,8 @@ def _show_instructions(entries: Sequence[Entry], isa: str, build: str) -> None:
     _show_table(rows, text_columns=2)
     if any(entry.name == "pools" and entry.unit is not None for entry in entries):
         print("bounds of pools hold within the limits of the plan; beyond them calls cost more")
+    if any(entry.name.startswith("library:") and entry.unit is not None for entry in entries):
+        print("libraries count as they were compiled")
     uncounted = [entry.name for entry in entries if entry.unit is None and entry.held]
     if uncounted:
         print(f"not counted: {', '.join(uncounted)} (bench/allocators counts peers)")

@@ -71,14 +71,9 @@ class Native(System):
         plan = options.plan if self.arena.needs_plan else None
         build, layout = options.core_build, options.layout_of(trace.header)
         done = self.run_once(trace, plan, options.heap_bytes, layout, build.check_level)
-        if options.isa is not None and self.is_counted and done.held:
-            from tautochrone.replay.emulator import count
-
-            counts = count(
-                *(trace, self.name, options.isa, plan, options.heap_bytes, build),
-                skip_misuse=options.skip_misuse,
-            )
-            costs = {name: _with_costs(each, counts) for name, each in done.operations.items()}
+        counts = self.counts(trace, options, build, plan) if done.held else None
+        if counts is not None:
+            costs = {name: with_costs(each, counts) for name, each in done.operations.items()}
             done = replace(done, operations=costs)
         if plan is not None and done.held:
             with self.session(trace, plan, layout, build.check_level) as session:
@@ -86,6 +81,19 @@ class Native(System):
             holds = run.fault == faults.COMPLETED
             done = replace(done, plan_heap_bytes=plan.heap_bytes, plan_holds=holds)
         return done
+
+    def counts(
+        self, trace: open_trace.OpenTrace, options: Options, build: Build, plan: Any
+    ) -> Counts | None:
+        """The instructions of its calls, with bounds; None if they are not to be counted."""
+        if options.isa is None or not self.is_counted:
+            return None
+        from tautochrone.replay.emulator import count
+
+        return count(
+            *(trace, self.name, options.isa, plan, options.heap_bytes, build),
+            skip_misuse=options.skip_misuse,
+        )
 
     def run_once(
         self,
@@ -99,16 +107,12 @@ class Native(System):
         with self.session(trace, plan, layout, check_level) as session:
             size = heap_bytes if heap_bytes is not None else session.smallest_heap()
             run = open_trace.with_progress(lambda: session.run(size), f"replaying on {self.name}")
+            session.refuse_failure(run, size)
         if run.fault == faults.INIT_FAILED and run.init_status == status_format.PLAN_TOO_LARGE:
             raise TauError(
                 f"the plan does not fit a heap of {size:,} bytes",
                 "give more with --heap, or make a smaller plan",
                 EXIT_LIMIT_EXCEEDED,
-            )
-        if run.fault not in (faults.COMPLETED, faults.NO_MEMORY, faults.INIT_FAILED):
-            raise TauError(
-                f"{self.name} {faults.MEANING[run.fault]} at event {run.fault_event}",
-                "report this allocator",
             )
         footprint = int(run.footprint_bytes) if run.fault == faults.COMPLETED else size
         ended = (run.fault, int(run.fault_event))
@@ -148,7 +152,7 @@ class Native(System):
             yield operation, ACCESSES, accesses_bound_of_image(image, operation, without)
 
 
-def _with_costs(operation: Operation, counts: Counts) -> Operation:
+def with_costs(operation: Operation, counts: Counts) -> Operation:
     """Add the costs of an operation's calls, and of those parts that were counted separately."""
     calls = counts.get(operation.name)
     if calls is None:
@@ -168,17 +172,6 @@ def _with_costs(operation: Operation, counts: Counts) -> Operation:
             if part in PART_COUNTS:
                 parts[part] = finer.count
     return replace(operation, measures=tuple(measures), parts=parts)
-
-
-def library_system(name: str, library: str | Path, prefix: str, grows: bool = False) -> Native:
-    """Make a system from a shared library with PREFIX_init, _malloc, _calloc, … _free.
-
-    They have the prototypes of core/tlsf.h; free returns 0 for success. If the library has
-    `size_t PREFIX_footprint(void *heap)`, that function reports how much of the arena is taken.
-    With `grows` nothing is searched.
-    """
-    about = f"the allocator in {Path(library).name}"
-    return Native(Arena(name, str(library), prefix, grows=grows), PEER, about)
 
 
 CORE_LIBRARY = "libtau_core{bits}{level}.so"

@@ -1,15 +1,22 @@
-// A C library's malloc behind the benchmark's interface, over a fixed arena.
+// A C library's malloc as a library of replay, over a fixed arena.
 //
 // Built once a library: newlib (Lea's allocator of 1998), newlib-nano and picolibc (first fit over
 // one sorted list). The library is linked as its package ships it; only the function that gives it
-// memory is ours, and it serves from the arena alone. The prototypes are as in core/tlsf.h, so
-// that whatever drives ours drives these.
-#include <malloc.h>
+// memory is ours, and it serves from the arena alone.
+#include "core/ports/library.h"
+
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #define ALIGNMENT 8u
+
+void *malloc(size_t size_bytes);
+void *calloc(size_t count, size_t size_bytes);
+void *realloc(void *pointer, size_t size_bytes);
+void *memalign(size_t alignment, size_t size_bytes);
+void free(void *pointer);
+void *_sbrk(ptrdiff_t increment);
+void *sbrk(ptrdiff_t increment);
 
 static char *arena_start;
 static char *arena_next;
@@ -26,19 +33,15 @@ static void *end_move(ptrdiff_t increment) {
     return old_end;
 }
 
-void *_sbrk(ptrdiff_t increment);
 void *_sbrk(ptrdiff_t increment) {
     return end_move(increment);
 }
 
-void *sbrk(ptrdiff_t increment);
 void *sbrk(ptrdiff_t increment) {
     return end_move(increment);
 }
 
-void *peer_init(void *memory, size_t size_bytes, size_t pool_max_bytes);
-void *peer_init(void *memory, size_t size_bytes, size_t pool_max_bytes) {
-    (void)pool_max_bytes;
+void *tau_library_init(void *memory, size_t size_bytes) {
 #ifdef __riscv
     // picolibc keeps errno in thread-local storage, and no start-up code makes any.
     static uint32_t thread_local_storage[4];
@@ -50,42 +53,30 @@ void *peer_init(void *memory, size_t size_bytes, size_t pool_max_bytes) {
     return memory;
 }
 
-void *peer_malloc(void *heap, size_t size_bytes);
-void *peer_malloc(void *heap, size_t size_bytes) {
+void *tau_library_malloc(void *heap, size_t size_bytes) {
     (void)heap;
     return malloc(size_bytes);
 }
 
-void *peer_calloc(void *heap, size_t count, size_t size_bytes);
-void *peer_calloc(void *heap, size_t count, size_t size_bytes) {
+void *tau_library_calloc(void *heap, size_t count, size_t size_bytes) {
     (void)heap;
     return calloc(count, size_bytes);
 }
 
-#ifndef PEER_WITHOUT_MEMALIGN  // newlib-nano has none: malloc takes its place, which favors it
-void *peer_aligned_alloc(void *heap, size_t alignment, size_t size_bytes);
-void *peer_aligned_alloc(void *heap, size_t alignment, size_t size_bytes) {
+#ifndef WITHOUT_MEMALIGN  // newlib-nano has none: malloc takes its place, which favors it
+void *tau_library_aligned_alloc(void *heap, size_t alignment, size_t size_bytes) {
     (void)heap;
     return alignment <= ALIGNMENT ? malloc(size_bytes) : memalign(alignment, size_bytes);
 }
 #endif
 
-void *peer_realloc(void *heap, void *pointer, size_t size_bytes);
-void *peer_realloc(void *heap, void *pointer, size_t size_bytes) {
+void *tau_library_realloc(void *heap, void *pointer, size_t size_bytes) {
     (void)heap;
     return realloc(pointer, size_bytes);
 }
 
-int peer_free(void *heap, void *pointer);
-int peer_free(void *heap, void *pointer) {
+int tau_library_free(void *heap, void *pointer) {
     (void)heap;
     free(pointer);
     return 0;
-}
-
-// Bytes that the library has asked for so far.
-size_t peer_footprint(void *heap);
-size_t peer_footprint(void *heap) {
-    (void)heap;
-    return (size_t)(arena_next - arena_start);
 }

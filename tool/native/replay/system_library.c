@@ -1,0 +1,169 @@
+// Libraries of other people, with the functions of core/ports/library.h. Each run has a process of
+// its own: a library that crashes, hangs or writes elsewhere ends that process only, and no run
+// inherits the variables of another.
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tool/native/replay/replay.h"
+
+#define CAUSE_BYTES_MAX 512u
+// Its own malloc, if it has one, is not this process's.
+#ifdef RTLD_DEEPBIND
+#define BIND_DEEP RTLD_DEEPBIND
+#else
+#define BIND_DEEP 0
+#endif
+#define TICK_MS 100
+#define PAGE_BYTES UINT64_C(4096)
+
+// In memory that both processes see.
+struct library {
+    struct tau_replay_system system;
+    struct tau_replay_result result;
+    char cause[CAUSE_BYTES_MAX];
+    char path[];
+};
+
+static struct library *library_of(struct tau_replay_system *system) {
+    return (struct library *)(void *)system;
+}
+
+// Function and data pointers differ in ISO C; POSIX makes dlsym's result usable as either.
+static void find(void *loaded, const char *name, void *function) {
+    void *found = dlsym(loaded, name);
+    memcpy(function, &found, sizeof found);
+}
+
+static void *library_init(struct tau_replay_system *system, void *arena, size_t size_bytes) {
+    struct library *library = library_of(system);
+    // What a library never calls need not be there.
+    void *loaded = dlopen(library->path, RTLD_LAZY | RTLD_LOCAL | BIND_DEEP);
+    void *(*init)(void *memory, size_t size_bytes) = NULL;
+    if (loaded != NULL) {
+        find(loaded, "tau_library_init", &init);
+        find(loaded, "tau_library_malloc", &system->malloc);
+        find(loaded, "tau_library_calloc", &system->calloc);
+        find(loaded, "tau_library_aligned_alloc", &system->aligned_alloc);
+        find(loaded, "tau_library_realloc", &system->realloc);
+        find(loaded, "tau_library_free", &system->free);
+    }
+    if (init == NULL || system->malloc == NULL || system->free == NULL) {
+        const char *said = loaded == NULL ? dlerror() : "a required function is missing";
+        (void)snprintf(library->cause, sizeof library->cause, "%s", said);
+        system->is_stopped = true;
+        system->stop_fault = TAU_REPLAY_NOT_LOADED;
+        return NULL;
+    }
+    return init(arena, size_bytes);
+}
+
+static size_t bytes_of(const struct library *library) {
+    return sizeof *library + strlen(library->path) + 1;
+}
+
+static void library_close(struct tau_replay_system *system) {
+    (void)munmap(system, bytes_of(library_of(system)));
+}
+
+struct tau_replay_system *tau_system_library_open(const char *path, uint64_t alignment) {
+    struct library *library = mmap(NULL, sizeof *library + strlen(path) + 1, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (library == MAP_FAILED) {
+        return NULL;
+    }
+    library->system = (struct tau_replay_system){.init = library_init,
+                                                 .close = library_close,
+                                                 .alignment = (size_t)alignment,
+                                                 .realloc_forgets_alignment = true};
+    memcpy(library->path, path, strlen(path) + 1);
+    return &library->system;
+}
+
+const char *tau_system_library_cause(struct tau_replay_system *system) {
+    return library_of(system)->cause;
+}
+
+// The process of the library. Its output must not mix with the tool's.
+static void child_run(struct tau_replay *replay, struct library *library, uint64_t heap_bytes,
+                      uint32_t is_checked) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    (void)signal(SIGINT, SIG_DFL);
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    // The page behind the arena is out of bounds.
+    uint8_t *arena = tau_replay_arena(replay, heap_bytes + 2 * PAGE_BYTES);
+    const uint64_t behind = (heap_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    if (arena != NULL) {
+        (void)mprotect(arena + behind, PAGE_BYTES, PROT_NONE);
+    }
+    struct tau_replay_result result;
+    tau_replay_run(replay, &library->system, heap_bytes, is_checked, &result);
+    library->result = result;
+    _exit(0);
+}
+
+// Waits until the process has closed its end of a pipe, or has taken SECONDS_MAX for one event.
+// Returns whether it went on all the time.
+static bool is_going_on(const struct library *library, int pipe_end, uint64_t seconds_max) {
+    const volatile uint64_t *event = &library->system.event;
+    struct pollfd end = {.fd = pipe_end, .events = POLLIN};
+    uint64_t seen = UINT64_MAX;
+    for (uint64_t ticks = 0; ticks * TICK_MS < seconds_max * 1000; ticks++) {
+        if (poll(&end, 1, TICK_MS) > 0) {
+            return true;
+        }
+        if (*event != seen) {
+            seen = *event;
+            ticks = 0;
+        }
+    }
+    return false;
+}
+
+void tau_system_library_run(struct tau_replay *replay, struct tau_replay_system *system,
+                            uint64_t heap_bytes, uint32_t is_checked, uint64_t seconds_max,
+                            struct tau_replay_result *result) {
+    struct library *library = library_of(system);
+    int ends[2];
+    memset(result, 0, sizeof *result);
+    result->fault = TAU_REPLAY_HOST_MEMORY;
+    system->event = 0;
+    system->op = NULL;
+    system->is_stopped = false;
+    // A library that exits leaves this.
+    library->result = (struct tau_replay_result){.fault = TAU_REPLAY_CRASHED};
+    // Reserved here, the arena's addresses serve all runs.
+    if (tau_replay_arena(replay, heap_bytes + 2 * PAGE_BYTES) == NULL ||
+        pipe2(ends, O_CLOEXEC) != 0) {
+        return;
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        child_run(replay, library, heap_bytes, is_checked);
+    }
+    (void)close(ends[1]);
+    if (child > 0) {
+        int status = 0;
+        const bool is_well = is_going_on(library, ends[0], seconds_max);
+        (void)kill(child, is_well ? 0 : SIGKILL);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+        *result = library->result;
+        result->fault = is_well ? result->fault : TAU_REPLAY_ENDLESS;
+        if (result->fault == TAU_REPLAY_CRASHED || !is_well) {
+            result->fault_event = system->event;
+            result->fault_signal = WIFSIGNALED(status) ? (uint64_t)WTERMSIG(status) : 0;
+        }
+    }
+    (void)close(ends[0]);
+}
