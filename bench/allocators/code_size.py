@@ -50,9 +50,9 @@ def peer_sizes(name: str, isa_name: str) -> dict[str, int]:
         groups = (("malloc", "free"), ("malloc", "free"), ("malloc", "free", "realloc"))
     else:
         groups = (
-            ("peer_malloc", "peer_free"),
-            ("peer_malloc", "peer_free", "peer_init"),
-            ("peer_malloc", "peer_free", "peer_init", "peer_realloc"),
+            ("tau_library_malloc", "tau_library_free"),
+            ("tau_library_malloc", "tau_library_free", "tau_library_init"),
+            ("tau_library_malloc", "tau_library_free", "tau_library_init", "tau_library_realloc"),
         )
     result = {}
     for column, keep in zip(COLUMNS, groups):
@@ -73,7 +73,7 @@ def measure(isa_names: tuple[str, ...] = ("rv32", "m4")) -> list[dict[str, Any]]
                 sizes = our_sizes(system, isa_name, level)
                 rows.append({"name": system, "isa": isa_name, "check_level": level, **sizes})
         for name, peer in PEERS.items():
-            if isa_name not in peer.isas or name == "dlmalloc_growing":
+            if isa_name not in peer.isas or name in ("dlmalloc_growing", "o1heap"):
                 continue
             try:
                 rows.append({"name": name, "isa": isa_name, **peer_sizes(name, isa_name)})

@@ -43,11 +43,16 @@ def source() -> Path:
     return path
 
 
+def flags(c_file: Path) -> tuple[str, ...]:
+    """How it is compiled."""
+    return ("-DO1HEAP_ASSERT(x)=(void)(x)", f"-I{OUT / 'o1heap'}", f"-I{c_file.parent}")
+
+
 def bounds(isa: str, c_file: Path) -> tuple[str, str]:
     """`malloc / free` of our TLSF and of o1heap."""
     ours = core_image("tlsf", isa)
-    flags = ["-DO1HEAP_ASSERT(x)=(void)(x)", f"-I{OUT / 'o1heap'}"]
-    theirs = build_image("o1heap", isa, [c_file], flags, (), "tau_none", keep=FUNCTIONS)
+    words = ("o1heap", isa, [c_file], flags(c_file), (), "tau_none")
+    theirs = build_image(*words, keep=FUNCTIONS)
     pairs = (ours.elf, ("tau_tlsf_malloc", "tau_tlsf_free")), (theirs.elf, FUNCTIONS)
     first, second = (
         " / ".join(str(bound_instructions(elf, name)) for name in names) for elf, names in pairs

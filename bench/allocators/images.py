@@ -1,8 +1,7 @@
 """Builds allocators, ours and peers from packages, as bare images for RV32IMC and Cortex-M4.
 
-Peers come only as packages: Debian's picolibc and newlib, and crates. An image has the interface of
-core/tlsf.h with the prefix `peer_`, is linked without a C start-up, and drops every section that
-nothing reaches.
+Peers come only as packages: Debian's picolibc and newlib, and crates. An image has the functions of
+core/ports/library.h, is linked without a C start-up, and drops every section that nothing reaches.
 """
 
 import os
@@ -24,9 +23,6 @@ PACKAGED = ROOT / "peers" / "packages"
 
 HOST_TARGET = "x86_64-unknown-linux-gnu"
 RUST_PACKAGES = "rustc-web cargo-web rust-web-src"
-
-
-INTERFACE = ("init", "malloc", "calloc", "aligned_alloc", "realloc", "free", "footprint")
 
 
 @dataclass(frozen=True)
@@ -74,18 +70,16 @@ class Peer:
 
     title: str
     isas: tuple[str, ...] = ("rv32", "m4")
-    kind: str = "rust"  # Or "libc".
+    kind: str = "rust"  # Or "libc", or "c": a crate's C.
     link_flags: tuple[str, ...] = ()
-    aligns: bool = True  # Has memalign, or an equivalent that needs no more than free(pointer).
 
 
 PEERS = {
     "picolibc": Peer("picolibc 1.8 malloc", ("rv32",), "libc"),
     "newlib": Peer("newlib 3.3 malloc (Lea 2.6.4)", ("m4",), "libc"),
-    "newlib-nano": Peer(
-        "newlib-nano 3.3 malloc", ("m4",), "libc", ("--specs=nano.specs",), aligns=False
-    ),
-    "rlsf": Peer("rlsf 0.2.3 (TLSF)", aligns=False),
+    "newlib-nano": Peer("newlib-nano 3.3 malloc", ("m4",), "libc", ("--specs=nano.specs",)),
+    "o1heap": Peer("o1heap 2 (half-fit, crate 0.0.2)", kind="c"),
+    "rlsf": Peer("rlsf 0.2.3 (TLSF)"),
     "talc": Peer("talc 5.1.1"),
     "dlmalloc": Peer("dlmalloc 0.2.14 (Lea 2.8), fixed arena"),
     "dlmalloc_growing": Peer("dlmalloc 0.2.14 (Lea 2.8), 64 KiB steps"),
@@ -139,19 +133,6 @@ def rust_library(name: str, target: str, profile: str = "release") -> Path:
     return library
 
 
-def host_library(name: str) -> Path:
-    """A crate as a shared library of this machine, with the interface that tau's replay drives."""
-    peer = PEERS[name]
-    if peer.kind != "rust":
-        raise PeerMissing(f"{peer.title} has no package for this machine")
-    archive = rust_library(name, HOST_TARGET)
-    library = OUT / f"lib{name}.so"
-    if not library.exists() or library.stat().st_mtime < archive.stat().st_mtime:
-        keep = [f"-Wl,-u,peer_{verb}" for verb in INTERFACE]
-        run(["gcc", "-shared", "-o", str(library), *keep, str(archive)], library.name, "gcc")
-    return library
-
-
 def link(
     isa: Isa, inputs: list[str], keep: list[str], output: Path, extra: tuple[str, ...] = ()
 ) -> Path:
@@ -195,30 +176,21 @@ def peer_on(name: str, isa_name: str) -> tuple[Peer, Isa]:
     return peer, isa
 
 
-def adapter(name: str, isa: Isa) -> Path:
-    """The interface of a C library's malloc, compiled."""
-    options = ("-O2",) if PEERS[name].aligns else ("-O2", "-DPEER_WITHOUT_MEMALIGN")
-    return compile_c(isa, PACKAGED / "libc_peer.c", options, OUT / f"{name}-{isa.name}.o")
-
-
-def peer_image(
-    name: str, isa_name: str, profile: str = "release", keep: tuple[str, ...] | None = None
-) -> Path:
-    """The linked image of a peer.
+def peer_image(name: str, isa_name: str, profile: str, keep: tuple[str, ...]) -> Path:
+    """The linked image of a peer with the functions KEEP.
 
     PROFILE (crates only): release is opt-level 3, size is opt-level s.
     """
     peer, isa = peer_on(name, isa_name)
-    verbs = [verb for verb in INTERFACE if peer.aligns or verb != "aligned_alloc"]
-    functions = list(keep or [f"peer_{verb}" for verb in verbs])
-    label = f"{name}-{isa_name}-{profile}-{len(functions)}.elf"
+    label = f"{name}-{isa_name}-{profile}-{len(keep)}.elf"
     if peer.kind == "rust":
         library = rust_library(name, isa.rust_target, profile)
         # The C library gives memcpy and memset, nothing else.
-        flags = isa.library_flags
-        return link(isa, [str(library), "-lc"], functions, OUT / label, flags)
+        return link(isa, [str(library), "-lc"], [*keep], OUT / label, isa.library_flags)
+    made = OUT / f"{name}-{isa_name}.o"
+    adapter = compile_c(isa, PACKAGED / "c_library.c", ("-O2", "-DWITHOUT_MEMALIGN"), made)
     flags = (*isa.library_flags, *peer.link_flags)
-    return link(isa, [str(adapter(name, isa))], functions, OUT / label, flags)
+    return link(isa, [str(adapter)], [*keep], OUT / label, flags)
 
 
 def sizes_of(image: Path) -> tuple[int, int]:

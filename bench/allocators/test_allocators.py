@@ -13,7 +13,6 @@ from testing.golden import pinned
 from tautochrone.machine.core_build import Build
 from tautochrone.errors import TauError
 from tautochrone.replay import emulator, open_trace
-from tautochrone.replay.search import grid_sizes_of
 
 ISA = "m4"
 PEERS = ("newlib", "newlib-nano")
@@ -39,33 +38,6 @@ def test_ours_and_two_peers_on_one_trace(trace: Path) -> None:
         theirs = peers.counts(name, ISA, trace)
         assert theirs["free"].count == events["free"]
         assert theirs["malloc"].max > ours["malloc"].max, f"{name} is bounded more tightly"
-
-
-def test_a_footprint_is_the_edge(trace: Path) -> None:
-    """The arena found completes the trace and one just below it does not."""
-    name = "newlib-nano"
-    arena = peers.footprint(name, ISA, trace) - peers.static_data_bytes(name, ISA)
-    assert arena >= open_trace.open_trace_for_replay(trace).facts.peak_live_bytes
-    assert peers.holds(name, ISA, trace, arena)
-    assert not peers.holds(name, ISA, trace, arena - 8)
-
-
-def test_peers_are_searched_on_the_grid_that_ours_is(
-    trace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A peer that holds in a small island of sizes is found there, as ours would be."""
-    decoded = open_trace.open_trace_for_replay(trace)
-    peak = int(decoded.facts.peak_live_bytes)
-    grid = grid_sizes_of(int(decoded.facts.events))
-    island = (peak // 8 + 1) * 8 + peak // 5 // 8 * 8
-    assert grid > 64
-
-    def holds(name: str, isa: str, path: Path, size_bytes: int) -> bool:
-        return island <= size_bytes < island + peak // 64 or size_bytes >= 2 * peak
-
-    monkeypatch.setattr(peers, "holds", holds)
-    monkeypatch.setattr(peers, "static_data_bytes", lambda name, isa: 0)
-    assert peers.footprint("newlib", ISA, trace) == island
 
 
 def maxima(system: str, level: int, isa: str) -> dict[str, dict[str, int]]:
@@ -110,12 +82,12 @@ def test_an_image_without_a_function_is_refused(tmp_path: Path) -> None:
         images.link(isa, [str(part)], ["peer_malloc", "peer_free"], tmp_path / "empty.elf")
 
 
-def test_a_peer_of_another_machine_is_refused() -> None:
+def test_a_peer_of_another_machine_is_refused(trace: Path) -> None:
     """Asking for a peer where no package has it names the cause."""
     with pytest.raises(images.PeerMissing, match="no package"):
-        peers.image("picolibc", "m4")
+        peers.system("picolibc", "m4")
     with pytest.raises(images.PeerMissing, match="no package"):
-        images.host_library("newlib")
+        peers.footprint("newlib", "host", trace)
 
 
 def test_inputs_are_the_same_every_time() -> None:

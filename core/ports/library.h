@@ -1,6 +1,6 @@
 // The functions of an allocator that `tau replay --on library:FILE` runs.
 //
-// FILE is an object (.o), an archive (.a) or a shared library with them: for x86-64, for RV32 or for
+// FILE is an object (.o), an archive (.a) or a shared library with them: for x86-64, RV32 or
 // Cortex-M. Three are required. The others are used if FILE has them; otherwise malloc serves, and
 // realloc is a malloc, a copy and a free.
 //

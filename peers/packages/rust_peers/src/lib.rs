@@ -1,10 +1,9 @@
-//! One Rust allocator behind the C interface that the benchmark calls.
+//! One Rust allocator as a library of replay (core/ports/library.h).
 //!
 //! The allocator's own state is placed at the start of the memory it manages, so that a footprint
 //! counts it. `free` in C carries no size, so allocators that need one get it from two words in
 //! front of the payload; rlsf and dlmalloc need none. Alignment of every object: two words (8 bytes
-//! on a 32-bit machine). The prototypes match core/tlsf.h, so that whatever drives ours
-//! drives these.
+//! on a 32-bit machine).
 #![no_std]
 
 use core::alloc::Layout;
@@ -36,8 +35,6 @@ pub trait Peer: Sized {
     unsafe fn allocate(&mut self, alignment: usize, size_bytes: usize) -> *mut u8;
     unsafe fn release(&mut self, pointer: *mut u8);
     unsafe fn resize(&mut self, pointer: *mut u8, size_bytes: usize) -> *mut u8;
-    /// Bytes taken from the memory; less than all of it only for an allocator that grows its heap.
-    fn taken(&self) -> usize;
 }
 
 #[panic_handler]
@@ -47,10 +44,9 @@ fn stop(_: &core::panic::PanicInfo) -> ! {
 
 /// Makes the heap in `memory`; null if it is too small.
 #[no_mangle]
-pub unsafe extern "C" fn peer_init(
+pub unsafe extern "C" fn tau_library_init(
     memory: *mut u8,
     size_bytes: usize,
-    _: usize,
 ) -> *mut peer::Heap {
     let state_bytes = round_up(size_of::<peer::Heap>(), ALIGNMENT);
     if size_bytes < state_bytes + 1024 || memory as usize % ALIGNMENT != 0 {
@@ -67,12 +63,12 @@ pub unsafe extern "C" fn peer_init(
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn peer_malloc(heap: *mut peer::Heap, size_bytes: usize) -> *mut u8 {
+pub unsafe extern "C" fn tau_library_malloc(heap: *mut peer::Heap, size_bytes: usize) -> *mut u8 {
     (*heap).allocate(ALIGNMENT, size_bytes)
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn peer_calloc(
+pub unsafe extern "C" fn tau_library_calloc(
     heap: *mut peer::Heap,
     count: usize,
     size_bytes: usize,
@@ -91,7 +87,7 @@ pub unsafe extern "C" fn peer_calloc(
 /// place.
 #[cfg(any(not(feature = "rlsf"), target_arch = "x86_64"))]
 #[no_mangle]
-pub unsafe extern "C" fn peer_aligned_alloc(
+pub unsafe extern "C" fn tau_library_aligned_alloc(
     heap: *mut peer::Heap,
     alignment: usize,
     size_bytes: usize,
@@ -100,7 +96,7 @@ pub unsafe extern "C" fn peer_aligned_alloc(
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn peer_realloc(
+pub unsafe extern "C" fn tau_library_realloc(
     heap: *mut peer::Heap,
     pointer: *mut u8,
     size_bytes: usize,
@@ -109,14 +105,9 @@ pub unsafe extern "C" fn peer_realloc(
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn peer_free(heap: *mut peer::Heap, pointer: *mut u8) -> u32 {
+pub unsafe extern "C" fn tau_library_free(heap: *mut peer::Heap, pointer: *mut u8) -> u32 {
     (*heap).release(pointer);
     0
-}
-
-#[no_mangle]
-pub unsafe extern "C" fn peer_footprint(heap: *mut peer::Heap) -> usize {
-    round_up(size_of::<peer::Heap>(), ALIGNMENT) + (*heap).taken()
 }
 
 pub const fn round_up(value: usize, multiple: usize) -> usize {

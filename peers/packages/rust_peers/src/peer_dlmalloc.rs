@@ -13,7 +13,6 @@ const GROWS: bool = cfg!(feature = "dlmalloc_growing");
 pub struct Arena {
     next: Cell<*mut u8>,
     left_bytes: Cell<usize>,
-    taken_bytes: Cell<usize>,
 }
 
 unsafe impl Send for Arena {}
@@ -28,7 +27,6 @@ unsafe impl Allocator for Arena {
         let start = self.next.get();
         self.next.set(start.wrapping_add(take_bytes));
         self.left_bytes.set(left_bytes - take_bytes);
-        self.taken_bytes.set(self.taken_bytes.get() + take_bytes);
         (start, take_bytes, 0)
     }
     fn remap(&self, _: *mut u8, _: usize, _: usize, _: bool) -> *mut u8 {
@@ -58,7 +56,6 @@ impl Peer for Heap {
         let arena = Arena {
             next: Cell::new(core::ptr::null_mut()),
             left_bytes: Cell::new(0),
-            taken_bytes: Cell::new(0),
         };
         Heap(Dlmalloc::new_with_allocator(arena))
     }
@@ -76,8 +73,5 @@ impl Peer for Heap {
     }
     unsafe fn resize(&mut self, pointer: *mut u8, size_bytes: usize) -> *mut u8 {
         self.0.c_realloc(pointer, size_bytes)
-    }
-    fn taken(&self) -> usize {
-        self.0.allocator().taken_bytes.get()
     }
 }

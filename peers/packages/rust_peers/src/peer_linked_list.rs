@@ -3,14 +3,13 @@
 use super::{prefixed, store_layout, stored_layout, Peer};
 use core::ptr::{null_mut, NonNull};
 
-pub struct Heap(linked_list_allocator::Heap, usize);
+pub struct Heap(linked_list_allocator::Heap);
 
 impl Peer for Heap {
     unsafe fn new() -> Self {
-        Heap(linked_list_allocator::Heap::empty(), 0)
+        Heap(linked_list_allocator::Heap::empty())
     }
     unsafe fn adopt(&mut self, memory: *mut u8, size_bytes: usize) -> bool {
-        self.1 = size_bytes;
         self.0.init(memory, size_bytes);
         true
     }
@@ -25,8 +24,5 @@ impl Peer for Heap {
     }
     unsafe fn resize(&mut self, pointer: *mut u8, size_bytes: usize) -> *mut u8 {
         super::move_to_new(self, pointer, size_bytes)
-    }
-    fn taken(&self) -> usize {
-        self.1
     }
 }

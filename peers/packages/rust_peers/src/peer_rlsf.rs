@@ -7,7 +7,7 @@ use core::ptr::{null_mut, slice_from_raw_parts_mut, NonNull};
 use rlsf::Tlsf;
 
 /// 20 first-level classes reach 8 MiB on a 32-bit machine with 32 second-level classes each.
-pub struct Heap(Tlsf<'static, u32, u32, 20, 32>, usize);
+pub struct Heap(Tlsf<'static, u32, u32, 20, 32>);
 
 unsafe fn layout(size_bytes: usize) -> Layout {
     Layout::from_size_align_unchecked(size_bytes, ALIGNMENT)
@@ -15,10 +15,9 @@ unsafe fn layout(size_bytes: usize) -> Layout {
 
 impl Peer for Heap {
     unsafe fn new() -> Self {
-        Heap(Tlsf::new(), 0)
+        Heap(Tlsf::new())
     }
     unsafe fn adopt(&mut self, memory: *mut u8, size_bytes: usize) -> bool {
-        self.1 = size_bytes;
         let block = slice_from_raw_parts_mut(memory, size_bytes);
         self.0.insert_free_block_ptr(NonNull::new_unchecked(block)).is_some()
     }
@@ -32,8 +31,5 @@ impl Peer for Heap {
         self.0
             .reallocate(NonNull::new_unchecked(pointer), layout(size_bytes))
             .map_or(null_mut(), NonNull::as_ptr)
-    }
-    fn taken(&self) -> usize {
-        self.1
     }
 }

@@ -20,14 +20,13 @@ unsafe impl core::alloc::GlobalAlloc for Refusing {
 #[global_allocator]
 static REFUSING: Refusing = Refusing;
 
-pub struct Heap(Talc<Manual, DefaultBinning>, usize);
+pub struct Heap(Talc<Manual, DefaultBinning>);
 
 impl Peer for Heap {
     unsafe fn new() -> Self {
-        Heap(Talc::new(Manual), 0)
+        Heap(Talc::new(Manual))
     }
     unsafe fn adopt(&mut self, memory: *mut u8, size_bytes: usize) -> bool {
-        self.1 = size_bytes;
         self.0.claim(memory, size_bytes).is_some()
     }
     unsafe fn allocate(&mut self, alignment: usize, size_bytes: usize) -> *mut u8 {
@@ -46,8 +45,5 @@ impl Peer for Heap {
             return store_layout(block, alignment, size_bytes);
         }
         super::move_to_new(self, pointer, size_bytes)
-    }
-    fn taken(&self) -> usize {
-        self.1
     }
 }

@@ -125,9 +125,9 @@ class TargetLibrary(System):
 
     def run(self, trace: OpenTrace, options: Options) -> Entry:
         """Replay in the requested heap, else in the smallest that holds."""
-        arena_bytes = options.heap_bytes or self.smallest_arena(trace)
-        done, fault = self.run_in(trace, arena_bytes)
-        taken = arena_bytes + (0 if options.heap_bytes else variables_bytes(self.image))
+        variables = 0 if options.heap_bytes else variables_bytes(self.image)
+        taken = options.heap_bytes or self.smallest_heap(trace)
+        done, fault = self.run_in(trace, taken - variables)
         entry = arena_entry(trace, self.name, self.role, fault, done.fault_event, taken)
         if options.isa is not None and entry.held:
             counts = self.counts(trace, options.heap_bytes)
@@ -142,8 +142,8 @@ class TargetLibrary(System):
         how = {"skip_misuse": True, "forgets_alignment": True, **options}
         return count_calls(self.image, trace, heap_bytes, **how)
 
-    def smallest_arena(self, trace: OpenTrace) -> int:
-        """The smallest arena that completes the trace, found as our heaps' (search.py)."""
+    def smallest_heap(self, trace: OpenTrace) -> int:
+        """The smallest arena that holds, found as ours (search.py), and the bytes of variables."""
         found, peak_bytes = 0, int(trace.facts.peak_live_bytes)
 
         def holds(arena_bytes: int) -> bool:
@@ -155,7 +155,7 @@ class TargetLibrary(System):
             pass
         if not found:
             raise TauError(f"{self.name} does not hold the trace in {HEAP_BYTES_MAX:,} bytes")
-        return found
+        return found + variables_bytes(self.image)
 
     def run_in(self, trace: OpenTrace, arena_bytes: int) -> tuple[Counts, int]:
         """One run, and how it ended. Raises TauError if it errs, or takes too long."""
