@@ -25,7 +25,7 @@ def system(name: str, isa_name: str) -> library.TargetLibrary:
     if peer.kind == "rust":
         return library.TargetLibrary(name, isa_name, rust_library(name, isa.rust_target))
     flags = ("-O2", "-ffreestanding", *half_fit.flags(half_fit.source()))
-    made = compile_c(isa, PACKAGED / f"{name}.c", flags, OUT / f"{name}-{isa_name}.o")
+    made = compile_c(isa, PACKAGED / f"{name}_library.c", flags, OUT / f"{name}-{isa_name}.o")
     return library.TargetLibrary(name, isa_name, made)
 
 

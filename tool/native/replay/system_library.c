@@ -98,7 +98,11 @@ static void child_run(struct tau_replay *replay, struct library *library, uint64
                       uint32_t is_checked) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_DUMPABLE, 0);
-    (void)signal(SIGINT, SIG_DFL);
+    // Python's handlers are not this process's.
+    static const int handled[] = {SIGINT, SIGTERM, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
+        (void)signal(handled[i], SIG_DFL);
+    }
     (void)dup2(STDERR_FILENO, STDOUT_FILENO);
     // The page behind the arena is out of bounds.
     uint8_t *arena = tau_replay_arena(replay, heap_bytes + 2 * PAGE_BYTES);

@@ -1,8 +1,9 @@
 // A first-come allocator with one mistake, chosen by BUG; 0 is correct. Each must be caught by
-// replay.
+// replay, on this machine and on a target.
+#include "core/ports/library.h"
+
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #define BUG_OVERLAP 1    // Hands out the middle of a live object.
 #define BUG_OVERWRITE 2  // Writes into the object handed out last.
@@ -12,15 +13,23 @@
 #define BUG_REFUSE_FREE 6
 #define BUG_LOSE_CONTENT 7  // realloc does not copy.
 #define BUG_TAIL 8          // Hands out 8 bytes too few between objects.
+#define BUG_CRASH 9
+#define BUG_ENDLESS 10
+#define BUG_EXIT 11  // Ends the process as if all were well; on this machine only.
+#define BUG_PAST_END 12
+#define BUG_NO_FREE 13
 #define RARELY 100u
+
+void *memset(void *to, int value, size_t size_bytes);
+void *memmove(void *to, const void *from, size_t size_bytes);
+void _exit(int status);
 
 static uint8_t *arena_end;
 static uint8_t *next;
 static uint8_t *last;
 static unsigned calls;
 
-void *broken_init(void *memory, size_t size_bytes, size_t unused) {
-    (void)unused;
+void *tau_library_init(void *memory, size_t size_bytes) {
     next = memory;
     last = NULL;
     calls = 0;
@@ -29,7 +38,7 @@ void *broken_init(void *memory, size_t size_bytes, size_t unused) {
     return memory;
 }
 
-void *broken_aligned_alloc(void *heap, size_t alignment, size_t size_bytes) {
+void *tau_library_aligned_alloc(void *heap, size_t alignment, size_t size_bytes) {
     (void)heap;
     uint8_t *at = (uint8_t *)(((uintptr_t)next + alignment - 1) & ~(uintptr_t)(alignment - 1));
     if (size_bytes == 0 || at > arena_end || size_bytes > (size_t)(arena_end - at)) {
@@ -46,39 +55,54 @@ void *broken_aligned_alloc(void *heap, size_t alignment, size_t size_bytes) {
     if (now && BUG == BUG_MISALIGN) {
         return at + 4;
     }
-    if (now && BUG == BUG_OUTSIDE) {
-        return arena_end - size_bytes / 2;
-    }
     if (now && BUG == BUG_TAIL && size_bytes > 8) {
         next -= 8;
+    }
+#if BUG == BUG_EXIT
+    if (now) {
+        _exit(0);
+    }
+#endif
+    if (now && BUG == BUG_CRASH) {
+        *(volatile int *)8 = 0;
+    }
+    if (now && BUG == BUG_PAST_END) {
+        *(volatile uint8_t *)arena_end = 0;
+    }
+    while (now && BUG == BUG_ENDLESS) {
+        __asm__ volatile(".rept 60\n nop\n .endr");  // The emulator's blocks are long, too.
     }
     last = at;
     return at;
 }
 
-void *broken_malloc(void *heap, size_t size_bytes) {
-    return broken_aligned_alloc(heap, 8, size_bytes);
+void *tau_library_malloc(void *heap, size_t size_bytes) {
+    void *pointer = tau_library_aligned_alloc(heap, 8, size_bytes);
+    return BUG == BUG_OUTSIDE && calls % RARELY == 0 ? arena_end - size_bytes / 16 * 8 : pointer;
 }
 
-void *broken_calloc(void *heap, size_t count, size_t size_bytes) {
-    void *pointer = broken_malloc(heap, count * size_bytes);
+void *tau_library_calloc(void *heap, size_t count, size_t size_bytes) {
+    void *pointer = tau_library_aligned_alloc(heap, 8, count * size_bytes);
     if (pointer != NULL && BUG != BUG_NOT_CLEARED) {
         memset(pointer, 0, count * size_bytes);
     }
     return pointer;
 }
 
-int broken_free(void *heap, void *pointer) {
+#if BUG != BUG_NO_FREE
+int tau_library_free(void *heap, void *pointer) {
     (void)heap;
     last = pointer == last ? NULL : last;
     return BUG == BUG_REFUSE_FREE && ++calls % RARELY == 0;
 }
+#endif
 
-void *broken_realloc(void *heap, void *pointer, size_t size_bytes) {
-    uint8_t *moved = broken_aligned_alloc(heap, 4096, size_bytes);
+void *tau_library_realloc(void *heap, void *pointer, size_t size_bytes) {
+    uint8_t *moved = tau_library_aligned_alloc(heap, 4096, size_bytes);
     if (moved != NULL && BUG != BUG_LOSE_CONTENT) {
         memmove(moved, pointer, size_bytes);  // Behind a shorter object is arena, too.
     }
-    (void)broken_free(heap, pointer);
+    (void)heap;
+    last = pointer == last ? NULL : last;
     return moved;
 }

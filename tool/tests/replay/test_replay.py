@@ -1,11 +1,10 @@
-"""Replay tells the truth about memory and catches allocators that err: naive models, mutants."""
+"""Replay tells the truth about memory: naive models of allocators."""
 
 from __future__ import annotations
 
 import json
 import re
 import resource
-import subprocess
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -19,7 +18,7 @@ from tautochrone.replay.entry import OURS, Entry, Pages
 from tautochrone.replay.open_trace import OpenTrace, open_trace_for_replay
 from tautochrone.replay.run import completes, replay, smallest_heap
 from tautochrone.replay.systems import process, system_named
-from tautochrone.replay.systems.native import Native, library_system
+from tautochrone.replay.systems.native import Native
 from tautochrone.report import text
 from testing.command import tau
 from testing.random_trace import (
@@ -178,48 +177,6 @@ def test_static_has_every_size_at_its_maximum(tmp_path: Path) -> None:
         peak[size_bytes] = max(peak[size_bytes], live[size_bytes])
     expected = sum(-(-size // 8) * 8 * count for size, count in peak.items())
     assert replay(trace, "static").footprint_bytes == expected
-
-
-# ---- allocators that err ----
-
-
-def build_broken(folder: Path, bug: int) -> Native:
-    library = folder / f"broken{bug}.so"
-    source = TESTS / "broken_allocator.c"
-    command = ["gcc", "-shared", "-fPIC", "-O1", f"-DBUG={bug}", str(source), "-o", str(library)]
-    subprocess.run(command, check=True, capture_output=True)
-    return library_system("broken", library, "broken")
-
-
-@pytest.mark.parametrize(
-    ("bug", "fault"),
-    [
-        (1, faults.OVERLAPS),
-        (2, faults.OVERWRITTEN),
-        (3, faults.MISALIGNED),
-        (4, faults.OUTSIDE),
-        (5, faults.NOT_CLEARED),
-        (6, faults.FREE_REFUSED),
-        (7, faults.OVERWRITTEN),
-        (8, faults.OVERLAPS),
-    ],
-)
-def test_a_broken_allocator_is_caught(tmp_path: Path, bug: int, fault: int) -> None:
-    sizes = [100, 200, 333, 1000]
-    events = random_events(6, events=3000, live_max=80, sizes=sizes)
-    trace = write_events(tmp_path / "t.tau", events)
-    with pytest.raises(TauError, match="broken .* at event"):
-        replay(trace, build_broken(tmp_path, bug), heap_bytes=16 << 20)
-    with build_broken(tmp_path, bug).session(open_trace_for_replay(trace)) as session:
-        assert session.run(16 << 20).fault == fault
-    with build_broken(tmp_path, 0).session(open_trace_for_replay(trace)) as session:
-        assert session.run(16 << 20).fault == faults.COMPLETED
-
-
-def test_a_library_without_the_functions_is_refused(trace: Path) -> None:
-    system = library_system("odd", native.DIRECTORY / "libtau_core32.so", "tau_nothing")
-    with pytest.raises(TauError, match="lacks a function"):
-        smallest_heap(trace, system)
 
 
 # ---- bad input ----
