@@ -7,6 +7,7 @@ machine, the heap's statistics are compared with the core's own after every rand
 """
 
 import csv
+import os
 import random
 import re
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from tests.pages import Page, read, shown
 
 from tautochrone.convert.importing import import_file
+from tautochrone.errors import EXIT_LIMIT_EXCEEDED
 from tautochrone.heap.planners import bands
 from tautochrone.machine.core_build import Build
 from tautochrone.plan.build import Built
@@ -27,6 +29,7 @@ from tautochrone.trace.file import OPS, open_trace
 from testing import firmware
 from testing.command import tau
 from testing.firmware import CAPTURE, FIRMWARE, RECORDER, ROOT, STRICT, run
+from testing.random_trace import random_trace
 from testing.recorded import events_of, operations_of
 
 PAGE = "docs/ports/freertos.md"
@@ -224,6 +227,24 @@ def test_a_port_of_the_kernel_that_is_not_served_is_refused(tmp_path: Path, defi
     made = subprocess.run(words, capture_output=True, text=True)
     assert made.returncode != 0
     assert REFUSED_HERE[define] in made.stderr
+
+
+def test_heap_4_of_a_users_tree_is_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library's page, with at most 30 lines of the user's; a heap of 64 bytes is refused."""
+    page = "docs/ports/library.md"
+    assert 0 < len(shown(page, "heap_4_library.c").splitlines()) <= 30
+    if "FREERTOS" not in os.environ:
+        (tmp_path / "kernel" / "portable").mkdir(parents=True)
+        (tmp_path / "kernel" / "include").symlink_to(KERNEL)
+        (tmp_path / "kernel" / "portable" / "MemMang").symlink_to(KERNEL)
+        monkeypatch.setenv("FREERTOS", str(tmp_path / "kernel"))
+    (tmp_path / "FreeRTOSConfig.h").symlink_to(PROJECT / "FreeRTOSConfig.h")
+    trace = random_trace(tmp_path / "run.tau", 1, events=200, live_max=8, sizes=[24, 100, 300])
+    read(Page(page), tmp_path)
+    words = ("replay", trace, "--on", "first-fit,library:heap_4.o", "--heap", "64")
+    assert tau(*words, cwd=tmp_path).returncode == EXIT_LIMIT_EXCEEDED
 
 
 TASKS_MAX = 32  # TAU_RECORD_TASKS of core/ports/record_wrap.c

@@ -8,7 +8,7 @@
 #include "core/private/link.h"
 
 #define HEADER_BYTES ((tau_word)sizeof(struct block))
-#define BLOCK_BYTES_MIN (2u * HEADER_BYTES)
+#define REST_BYTES_MAX (2u * HEADER_BYTES)  // of a block that is not split
 #define IS_USED ((tau_word)1)  // in a size, which is a multiple of the alignment
 
 struct block {
@@ -34,7 +34,7 @@ static void join(struct block *heap, struct block *block, struct block *next) {
 
 void *tau_first_fit_init(void *memory, size_t size_bytes) {
     size_bytes -= size_bytes % TAU_ALIGNMENT;
-    if ((uintptr_t)memory % TAU_ALIGNMENT != 0 || size_bytes < 2 * HEADER_BYTES + BLOCK_BYTES_MIN ||
+    if ((uintptr_t)memory % TAU_ALIGNMENT != 0 || size_bytes < 4 * HEADER_BYTES ||
         size_bytes > (tau_word)-1) {
         return NULL;
     }
@@ -64,7 +64,7 @@ void *tau_first_fit_malloc(void *memory, size_t size_bytes) {
         return NULL;
     }
     before->next = block->next;
-    if (block->size_bytes - wanted_bytes >= BLOCK_BYTES_MIN) {
+    if (block->size_bytes - wanted_bytes > REST_BYTES_MAX) {
         struct block *rest = (struct block *)(void *)((uintptr_t)block + wanted_bytes);
         *rest = (struct block){block->next, (tau_word)(block->size_bytes - wanted_bytes)};
         before->next = tau_link_to(heap, rest);

@@ -4,7 +4,8 @@
 // The free blocks form one list in the order of their addresses. malloc takes the first that is
 // large enough and splits it; free puts the block back and joins it with free neighbors. Source:
 // the description of heap_4 in FreeRTOS's documentation, in code of our own. A block has two words
-// in front of it, and there is no realloc.
+// in front of it, and there is no realloc. On Cortex-M4, the smallest heaps of five random traces
+// were those of heap_4.c of V11.1.0 without its 32 bytes of variables (docs/ports/library.md).
 #ifndef TAU_FIRST_FIT_H
 #define TAU_FIRST_FIT_H
 

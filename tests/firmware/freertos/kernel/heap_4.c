@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#define HEAP_BYTES 65536u
 #define HEADER_BYTES 8u
 
 struct block {
@@ -13,20 +12,26 @@ struct block {
     uint32_t is_used;
 };
 
-static _Alignas(8) unsigned char heap[HEAP_BYTES];
+#if configAPPLICATION_ALLOCATED_HEAP == 1
+extern uint8_t ucHeap[configTOTAL_HEAP_SIZE];
+#else
+static _Alignas(8) uint8_t ucHeap[configTOTAL_HEAP_SIZE];
+#endif
+static int is_ready;
 
 static struct block *after(struct block *block) {
     return (struct block *)((unsigned char *)block + block->bytes);
 }
 
 static int is_end(const struct block *block) {
-    return (const unsigned char *)block == heap + HEAP_BYTES;
+    return (const unsigned char *)block == ucHeap + configTOTAL_HEAP_SIZE;
 }
 
 static struct block *first_that_fits(size_t bytes) {
-    struct block *block = (struct block *)heap;
-    if (block->bytes == 0) {
-        block->bytes = HEAP_BYTES;
+    struct block *block = (struct block *)ucHeap;
+    if (!is_ready) {
+        *block = (struct block){configTOTAL_HEAP_SIZE, 0};
+        is_ready = 1;
     }
     while (!is_end(block) && (block->is_used || block->bytes < bytes)) {
         struct block *next = after(block);
