@@ -18,7 +18,6 @@ from tautochrone.console.bars import progress
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.trace.ending import misuse_error
-from tautochrone.trace.file import OPS, open_trace
 
 if TYPE_CHECKING:
     from tautochrone.trace.file import TraceReader
@@ -40,6 +39,8 @@ class OpenTrace:
     def __init__(
         self, trace: Path | TraceReader, ops_in_memory_max: int = OPS_IN_MEMORY_MAX
     ) -> None:
+        from tautochrone.trace.file import open_trace
+
         self.reader = open_trace(trace) if isinstance(trace, Path) else trace
         self.path = self.reader.path
         refusal = native.struct("tau_replay_refusal")()
@@ -67,6 +68,8 @@ class OpenTrace:
 
     def call_at(self, event: int) -> str:
         """The call of an event in words."""
+        from tautochrone.trace.file import OPS
+
         blocks = range(self.totals.blocks)
         block = next((b for b in reversed(blocks) if self.reader.first_event(b) <= event), None)
         if block is None:

@@ -172,7 +172,7 @@ def test_an_endless_call_is_cut_off(trace: Path, isa: str) -> None:
 @pytest.mark.parametrize("isa", ISAS)
 def test_a_crash_names_its_place(trace: Path, isa: str) -> None:
     image = build_image("crash", isa, [IMAGES / "wrong.c"], ["-DWRONG=2"], prefix="p")
-    cause = "stopped in 0x1.*, event 0: it read memory that is not there"
+    cause = r"stopped in p_\w+\+0x\w+: it read memory that is not there.*, at event 0 \("
     with pytest.raises(TauError, match=cause):
         count_calls(image, trace)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import resource
+import subprocess
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 

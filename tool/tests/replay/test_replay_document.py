@@ -66,7 +66,7 @@ def test_an_entry_is_read_back_whole() -> None:
         ({"completed": 1}, "completed"),
         ({"role": "boss"}, "role"),
         ({"name": "a b"}, "name"),
-        ({"name": "a" * 81}, "name"),
+        ({"name": "a" * 201}, "name"),
         ({"events": -1}, "events"),
         ({"events": 2**63}, "events"),
         ({"events": True}, "events"),
