@@ -82,9 +82,10 @@ def replay(
 ) -> pandas.DataFrame:
     """Replay a trace on a system, or on several; return a row for each, by name.
 
-    The columns are the keys of a system in `tau replay --json`; inner keys are joined with dots, as
-    in "operations.malloc.count". Options: `heap_bytes`, `layout`, `isa` (to count instructions:
-    "rv32" or "m4"), `check_level`, `frames`, `touch`, `cycles_max` and `skip_misuse`.
+    A system is one of `--on`, such as "tlsf" or "library:my_allocator.so". The columns are its keys
+    in `tau replay --json`; inner keys are joined with dots, as in "operations.malloc.count".
+    Options: `heap_bytes`, `layout`, `isa` (to count instructions: "rv32" or "m4"), `check_level`,
+    `frames`, `touch`, `cycles_max` and `skip_misuse`.
     """
     with needed():
         import pandas

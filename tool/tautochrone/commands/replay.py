@@ -55,7 +55,8 @@ def _note_blindness(trace: Path, entries: Sequence[Entry]) -> None:
     "on",
     shell_complete=systems_beginning,
     help="Systems to replay on, as in tlsf,budget,glibc (default: tlsf; with --plan also"
-    " the plan's).",
+    " the plan's). library:FILE is an object, an archive or a shared library with the functions of"
+    " core/ports/library.h, for this machine, RV32 or Cortex-M.",
 )
 @click.option(
     "--plan",
@@ -79,12 +80,13 @@ def command(
     tau replay program.tau --on tlsf,budget,glibc --plan plan.toml
     tau replay program.tau --plan plan.toml --heap 65536
     tau replay program.tau --plan plan.toml --instructions rv32
+    tau replay program.tau --on tlsf,library:my_allocator.o --instructions m4
     tau replay program.tau --on rtvm,conventional
     tau replay program.tau --on tile:rtmmu,tile:pagetable --events 100000
 
     Without --heap, replay searches for the smallest heap that holds the trace. With --heap, exit
     status 3 means that the trace did not complete on a system. Instructions are counted for our own
-    systems only; copies of payload are not counted.
+    heaps, first-fit, and libraries of the target; copies of payload are not counted.
 
     rtvm and conventional are heaps on pages. Their replay reports peak mapped pages and the cost of
     malloc, free and page faults. A trace from `tau record --accesses` says which pages the program

@@ -23,6 +23,7 @@ from tautochrone.replay.open_trace import (
 )
 from tautochrone.replay.system import Options, System
 from tautochrone.replay.systems import system_named, systems
+from tautochrone.replay.systems.library import TargetLibrary
 from tautochrone.replay.systems.native import Native
 from tautochrone.replay.systems.process import Process
 from tautochrone.trace.abi import estimate
@@ -90,11 +91,13 @@ def entries_of(trace: OpenTrace, names: Sequence[str], options: Options) -> list
 
 
 def _in_arena(system: str | System) -> Native | Process:
-    """The system. Raises TauError (usage) if it is on pages."""
+    """The system. Raises TauError (usage) if it is on pages or of a target only."""
     chosen = system_named(system) if isinstance(system, str) else system
     if not isinstance(chosen, Native | Process):
+        is_library = isinstance(chosen, TargetLibrary)
+        why = "is emulated" if is_library else "maps pages, so it has no smallest heap"
         raise TauError(
-            f"{chosen.name} maps pages, so it has no smallest heap",
+            f"{chosen.name} {why}",
             f"tau replay TRACE --on {chosen.name}",
             EXIT_USAGE,
         )

@@ -205,6 +205,8 @@ class CLibrary(TargetLibrary):
 class FirstFit(Native):
     """The first-fit list: its instructions can be counted, and have no bound."""
 
+    targets: ClassVar[tuple[str, ...]] = ()
+
     def counts(self, trace: OpenTrace, options: Options, build: Build, plan: Any) -> Counts | None:
         """The instructions of its calls on a target."""
         if options.isa is None:
