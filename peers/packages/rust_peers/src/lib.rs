@@ -83,9 +83,8 @@ pub unsafe extern "C" fn tau_library_calloc(
     pointer
 }
 
-/// Left out on targets for rlsf, which cannot keep an alignment for free(pointer): malloc takes its
-/// place.
-#[cfg(any(not(feature = "rlsf"), target_arch = "x86_64"))]
+/// Left out for rlsf, which cannot keep an alignment for free(pointer): malloc takes its place.
+#[cfg(not(feature = "rlsf"))]
 #[no_mangle]
 pub unsafe extern "C" fn tau_library_aligned_alloc(
     heap: *mut peer::Heap,
