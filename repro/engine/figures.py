@@ -23,12 +23,9 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-from bokeh.models import FactorRange, HoverTool, Span, UIElement
-from bokeh.plotting import figure
-
 from repro.engine.sentences import filled, value_at
 from tautochrone.report.figure import (
-    BLUE, GRAY, GREEN, ORANGE, RED, Panel, label_bytes, plain_figure
+    BLUE, GRAY, GREEN, ORANGE, RED, Axis, Figure, Limit, Mark, Panel, mark
 )
 
 COLORS = [BLUE, ORANGE, GREEN, RED, GRAY, "#7fb8e6", "#7fcdb9", "#c9a227", "#b9d9f2", "#f0a07a"]
@@ -36,7 +33,7 @@ COLORS += ["#2f5f8f", "#0d5c4d", "#8d6cab"]
 DASHES = ("solid", "dashed", "dotted")
 BARS_WIDTH = 0.8
 Columns = dict[str, list[Any]]
-Drawing = Callable[[dict[str, Any], dict[str, Any]], tuple[UIElement, Columns]]
+Drawing = Callable[[dict[str, Any], dict[str, Any]], tuple[Figure, Columns]]
 
 
 def series_of(panel: dict[str, Any], results: dict[str, Any]) -> Any:
@@ -44,72 +41,73 @@ def series_of(panel: dict[str, Any], results: dict[str, Any]) -> Any:
     return value_at(results, panel["series"])
 
 
-def lines(panel: dict[str, Any], results: dict[str, Any]) -> tuple[figure, Columns]:
+def lines(panel: dict[str, Any], results: dict[str, Any]) -> tuple[Figure, Columns]:
     """A line with points for each series."""
     series = {
         name: [*enumerate(values)] if not isinstance(values[0], list | tuple) else values
         for name, values in series_of(panel, results).items()
     }
-    words = dict.fromkeys(x for points in series.values() for x, _ in points)
-    options = {"x_range": FactorRange(*words)} if all(isinstance(x, str) for x in words) else {}
-    plot = empty(panel, **options)
+    words = [*dict.fromkeys(x for points in series.values() for x, _ in points)]
+    names = words if all(isinstance(x, str) for x in words) else None
     columns: Columns = {"series": [], panel["x"]: [], panel["y"]: []}
     kinds = [name.rpartition(", ")[::2] if panel.get("dashes") else (name, "") for name in series]
     colors, dashes = ([*dict.fromkeys(part)] for part in zip(*kinds, strict=True))
+    marks = []
     for (name, points), (color, dash) in zip(series.items(), kinds, strict=True):
         x, y = (list(part) for part in zip(*points, strict=True))
-        look = {"color": COLORS[colors.index(color)], "legend_label": name}
-        plot.line(x, y, line_width=2, line_dash=DASHES[dashes.index(dash)], **look)
-        plot.scatter(x, y, size=5, **look)
+        look = {"color": COLORS[colors.index(color)], "label": name}
+        drawn = {"x": x, "y": y, "tip": [f"{name}: {a}, {b}" for a, b in points]}
+        marks.append(mark("scatter", drawn, x="x", y="y", **look))
+        dashed = DASHES[dashes.index(dash)]
+        marks.append(mark("line", drawn, x="x", y="y", line_width=2, dash=dashed, **look))
         columns["series"] += [name] * len(x)
         columns[panel["x"]] += x
         columns[panel["y"]] += y
-    return finished(plot, panel, results), columns
+    x_axis = Axis(panel["x"], names, is_log=panel.get("log") == "x")
+    return drawn_figure(panel, results, x_axis, None, marks), columns
 
 
-def bars(panel: dict[str, Any], results: dict[str, Any]) -> tuple[figure, Columns]:
+def bars(panel: dict[str, Any], results: dict[str, Any]) -> tuple[Figure, Columns]:
     """The bars of all series side by side, for each group. A value of None is left out."""
     series = series_of(panel, results)
     groups = list(dict.fromkeys(group for row in series.values() for group in row))
-    plot = empty(panel, x_range=FactorRange(*groups), tools="")
-    plot.xaxis.major_label_orientation = 0.9 if len(groups) > 9 else "horizontal"
     width, low = BARS_WIDTH / len(series), panel.get("low", 0)
     columns: Columns = {panel["x"]: groups}
-    most = 0.0
+    most, marks = 0.0, []
     order = value_at(results, panel["colors"]) if "colors" in panel else [*series]
     for place, (name, row) in enumerate(series.items()):
         columns[name] = [row.get(group) for group in groups]
         known = [group for group in groups if row.get(group) is not None]
-        at = [(group, (place + 0.5) * width - BARS_WIDTH / 2) for group in known]
-        drawn = plot.vbar(
-            at, width, top=[row[group] for group in known], bottom=low,
-            color=COLORS[order.index(name)], line_color=GRAY, legend_label=name,
-        )  # fmt: skip
-        plot.add_tools(HoverTool(renderers=[drawn], tooltips=[(name, "@top{0,0.000}")]))
+        drawn = {
+            "at": [(group, (place + 0.5) * width - BARS_WIDTH / 2) for group in known],
+            "top": [row[group] for group in known],
+            "tip": [f"{name}, {group}: {row[group]:,.6g}" for group in known],
+        }
+        look = {"color": COLORS[order.index(name)], "label": name}
+        marks.append(mark("vbar", drawn, x="at", top="top", bottom=low, width=width, **look))
         most = max(most, *(row[group] for group in known), low)
-    plot.y_range.start, plot.y_range.end = low, most * (2 if panel.get("log") else 1.05)
-    return finished(plot, panel, results), columns
+    end = most * (2 if panel.get("log") else 1.05)
+    return drawn_figure(panel, results, Axis(panel["x"], groups), (low, end), marks), columns
 
 
-def empty(panel: dict[str, Any], **options: Any) -> figure:
-    """A figure without anything drawn."""
-    if "log" in panel:
-        options[f"{panel['log']}_axis_type"] = "log"
-    return plain_figure(x_axis_label=panel["x"], y_axis_label=panel["y"], **options)
-
-
-def finished(plot: figure, panel: dict[str, Any], results: dict[str, Any]) -> figure:
-    """The figure with its legend and dashed lines."""
-    for key, dimension in (("levels", "width"), ("places", "height")):
+def drawn_figure(
+    panel: dict[str, Any],
+    results: dict[str, Any],
+    x: Axis,
+    limits: tuple[float, float] | None,
+    marks: list[Mark],
+) -> Figure:
+    """The figure with its dashed lines; LIMITS are of the y axis."""
+    found = []
+    for key, across in (("levels", "width"), ("places", "height")):
         for level in panel.get(key, ()):
             at = value_at(results, level) if isinstance(level, str) else level
             if at is not None:
-                plot.add_layout(Span(location=at, dimension=dimension, line_dash="dashed"))
-    if panel.get("bytes"):
-        label_bytes(plot.yaxis[0])
-    plot.add_layout(plot.legend[0], "right")
-    plot.legend.background_fill_alpha = 0
-    return plot
+                found.append(Limit(at, GRAY, across))
+    low, high = limits or (None, None)
+    is_log, is_bytes = panel.get("log") == "y", bool(panel.get("bytes"))
+    y = Axis(panel["y"], is_log=is_log, is_bytes=is_bytes, start=low, end=high)
+    return Figure(x, y, marks, found)
 
 
 def drawing(name: str, module: Callable[[str], ModuleType]) -> Drawing:

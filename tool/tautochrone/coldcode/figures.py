@@ -32,9 +32,8 @@ COLORS = {REPLAYED: BLUE, LINK_ORDER: GRAY}
 NAMES = {REPLAYED: "replayed (planned)", LINK_ORDER: "link order (no planner)"}
 POLICY_COLORS = {"round-robin": BLUE, "random": ORANGE, "nru": GREEN, "aging": RED}
 DASHES = {16: "solid", 32: "dashed", 64: "dotted"}
-LARGE_HEIGHT_PIXELS = 420
+LARGE_HEIGHT_PIXELS, SHORT_ROW_PIXELS = 300, 18
 NANOSECONDS_PER_INSTRUCTION = 8
-SECONDS = "0,0.[0000]"  # The format of an axis.
 BOUND = "lower bound"
 NO_FAULT = "Where the axis is logarithmic, no fault is drawn at the lower edge."
 ESTIMATED = "The effect of placement on the instruction cache is not included."
@@ -91,24 +90,24 @@ def ram(space: Space, plan: Point | None) -> Panel:
     for planner in dict.fromkeys(point.planner for point in space.points):
         points = [point for point in space.points if point.planner == planner]
         best = _best(points)
-        look = {"color": COLORS[planner], "legend_label": NAMES[planner]}
+        look = {"color": COLORS[planner], "label": NAMES[planner]}
         line = {
             "ram_bytes": [point.ram_bytes for point in best],
             "drawn": drawn_faults([point.faults for point in best]),
         }
         at = {"x": "ram_bytes", "y": "drawn"}
-        marks.append(mark("step", line, mode="after", line_width=1.5, **at, **look))
-        marks.append(mark("scatter", _drawn(points), True, alpha=0.6, size=6, **at, **look))
+        marks.append(mark("step", line, line_width=1.5, **at, **look))
+        marks.append(mark("scatter", _drawn(points), alpha=0.6, **at, **look))
     floor = {
         "ram_bytes": [ram_bytes for ram_bytes, _ in space.floor],
         "drawn": drawn_faults([faults for _, faults in space.floor]),
     }
-    look = {"mode": "after", "color": RED, "line_dash": "dashed", "legend_label": BOUND}
+    look = {"color": RED, "dash": "dashed", "label": BOUND}
     marks.append(mark("step", floor, **at, **look))
     columns = _columns(space.points)
     if plan is not None:
-        look = {"marker": "star", "size": 20, "color": BLUE, "line_color": RED}
-        marks.append(mark("scatter", _drawn([plan]), True, **at, **look, legend_label="the plan"))
+        look = {"marker": "star", "color": RED, "label": "the plan"}
+        marks.append(mark("scatter", _drawn([plan]), **at, **look))
         for name, values in _columns([plan]).items():
             columns[name] += values
         columns["placement"][-1] = f"plan: {plan.planner}"
@@ -120,11 +119,6 @@ def ram(space: Space, plan: Point | None) -> Panel:
         Axis("code and frames in RAM", is_bytes=True),
         Axis("faults", zero_to=max((point.faults for point in space.points), default=1)),
         marks,
-        tips=[
-            ("", "@placement, T = @share, @frames frames, @policy"),
-            ("RAM", "@ram_bytes{0,0} B"),
-            ("faults", "@faults{0,0}"),
-        ],
         height=LARGE_HEIGHT_PIXELS,
     )
     caption = (
@@ -136,8 +130,13 @@ def ram(space: Space, plan: Point | None) -> Panel:
 
 
 def _drawn(points: Sequence[Point]) -> dict[str, list[Any]]:
-    columns = _columns(points, share=lambda point: share(point.threshold))
-    return columns | {"drawn": drawn_faults(columns["faults"])}
+    tips = [
+        f"{one.planner}, T = {share(one.threshold)}, {one.frames} frames, {one.policy}:"
+        f" {one.ram_bytes:,} B, {one.faults:,} faults"
+        for one in points
+    ]
+    columns = _columns(points)
+    return columns | {"drawn": drawn_faults(columns["faults"]), "tip": tips}
 
 
 def _best(points: Sequence[Point]) -> list[Point]:
@@ -168,19 +167,15 @@ def footprint(space: Space, frames: int) -> Panel:
         ("with_frames_bytes", BLUE, f"with {frames} frames"),
         ("resident_bytes", ORANGE, "without frames"),
     ):
-        look = {"x": "name", "y": name, "color": color, "legend_label": label}
+        look = {"x": "name", "y": name, "color": color, "label": label}
         marks.append(mark("line", drawn, line_width=2, **look))
-        marks.append(mark("scatter", drawn, True, size=7, **look))
+        tips = [f"T = {share(part)}: {size:,} B" for part, size in zip(parts, columns[name], strict=True)]
+        marks.append(mark("scatter", {**drawn, "tip": tips}, **look))
     figure = Figure(
         Axis("threshold T", names=drawn["name"]),
         Axis("code in RAM after boot", is_bytes=True, start=0, end=1.08 * max(space.code_bytes, 1)),
         marks,
-        tips=[
-            ("T", "@name"),
-            ("with frames", "@with_frames_bytes{0,0} B"),
-            ("without", "@resident_bytes{0,0} B"),
-        ],
-        limits=[Limit(space.code_bytes, GRAY)],
+        limits=[Limit(space.code_bytes, GRAY, text="all code that stays")],
     )
     caption = (
         f"All code that stays after boot is {of_bytes(space.code_bytes)} (dashed). Code that is"
@@ -200,7 +195,7 @@ def thresholds(space: Space, clock: Clock) -> list[Panel]:
         "system_seconds": [clock.seconds(one.faults) for one in points],
     }
     faults = Axis("faults", zero_to=max(columns["faults"], default=1))
-    seconds = Axis("system time (s)", format=SECONDS, start=0)
+    seconds = Axis("system time (s)", start=0)
     caption = f"Replayed with {space.wanted.cache.policy} replacement. {NO_FAULT}"
     return [
         Panel(
@@ -225,24 +220,21 @@ def _lines(points: Sequence[Point], y: Axis, values: Sequence[float]) -> Figure:
     marks: list[Mark] = []
     for planner, frames in dict.fromkeys((one.planner, one.frames) for one in points):
         rows = [
-            (share(one.threshold), value, one.faults, f"{planner}, {frames} frames")
+            (share(one.threshold), value, f"T = {share(one.threshold)}: {one.faults:,} faults")
             for one, value in zip(points, values, strict=True)
             if (one.planner, one.frames) == (planner, frames)
         ]
-        names = ("name", "value", "faults", "line")
+        names = ("name", "value", "tip")
         drawn = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
         label = f"{NAMES[planner]}, {frames} frames"
-        look = {"x": "name", "y": "value", "color": COLORS[planner], "legend_label": label}
-        marks.append(mark("line", drawn, line_dash=DASHES[frames], line_width=1.6, **look))
-        marks.append(mark("scatter", drawn, True, size=5, **look))
+        look = {"x": "name", "y": "value", "color": COLORS[planner], "label": label}
+        marks.append(mark("line", drawn, dash=DASHES[frames], line_width=1.6, **look))
+        marks.append(mark("scatter", drawn, **look))
     names = [share(part) for part in dict.fromkeys(one.threshold for one in points)]
-    tips = [("", "@line"), ("T", "@name"), (y.label or "", "@value{0,0.[000]}")]
     return Figure(
         Axis("threshold T", names=names),
         y,
         marks,
-        tips=[*tips, ("faults", "@faults{0,0}")],
-        legend_columns=len(FRAMES_OF_POLICIES),
         height=LARGE_HEIGHT_PIXELS,
     )
 
@@ -276,7 +268,7 @@ def policies(points: Sequence[Point], clock: Clock) -> list[Panel]:
             f"{said} {clock.told()} {ESTIMATED}",
             _bars(
                 points,
-                Axis("system time (s)", format=SECONDS, start=0),
+                Axis("system time (s)", start=0),
                 columns["system_seconds"],
             ),
             columns,
@@ -284,21 +276,15 @@ def policies(points: Sequence[Point], clock: Clock) -> list[Panel]:
     ]
 
 
-def _bars(points: Sequence[Point], y: Axis, values: Sequence[float]) -> Figure:
+def _bars(points: Sequence[Point], x: Axis, values: Sequence[float]) -> Figure:
     """A bar for each policy, in groups of a placement and a number of frames."""
-    factors = [(f"{one.planner}, {one.frames} frames", one.policy) for one in points]
+    names = [f"{one.planner}, {one.frames} frames, {one.policy}" for one in points]
     drawn = {
-        "factor": factors,
+        "name": names,
         "value": list(values),
-        "faults": [one.faults for one in points],
         "color": [POLICY_COLORS.get(one.policy, BLUE) for one in points],
+        "tip": [f"{name}: {one.faults:,} faults" for name, one in zip(names, points, strict=True)],
     }
-    look = {"x": "factor", "width": 0.85, "top": "value", "color": "color", "alpha": 0.8}
-    tips = [("", "@factor"), (y.label or "", "@value{0,0.[000]}"), ("faults", "@faults{0,0}")]
-    return Figure(
-        Axis(names=factors, turned=1.1),
-        y,
-        [mark("vbar", drawn, True, **look)],
-        tips=tips,
-        has_tools=False,
-    )
+    bars = {"y": "name", "left": 0, "right": "value", "color": "color", "alpha": 0.8}
+    height = len(points) * SHORT_ROW_PIXELS
+    return Figure(x, Axis(names=names), [mark("hbar", drawn, **bars)], height=height)

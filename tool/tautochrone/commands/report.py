@@ -267,6 +267,7 @@ def _page(
         plan_path.read_text("utf-8") if plan_path else None,
         _made() | provenance,
         remarks,
+        [step for part in parts for step in part.steps],
     )
     return result, html
 
@@ -296,12 +297,9 @@ def _short(text: str) -> str:
 
 def _made() -> dict[str, str]:
     """Return how the report was made: command line and versions."""
-    import bokeh
-
     return {
         "command line": shlex.join(["tau", *sys.argv[1:]]),
-        "versions": f"tautochrone {__version__}, Bokeh {bokeh.__version__},"
-        f" Python {platform.python_version()}",
+        "versions": f"tautochrone {__version__}, Python {platform.python_version()}",
     }
 
 

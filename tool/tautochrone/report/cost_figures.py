@@ -22,6 +22,7 @@ from tautochrone.report.figure import (
     LOG_ABOVE_RATIO,
     ORANGE,
     RED,
+    ROW_PIXELS,
     Axis,
     Figure,
     Limit,
@@ -31,16 +32,15 @@ from tautochrone.report.figure import (
 
 # A system's place in its figure selects its color and marker.
 COLORS = (BLUE, ORANGE, GREEN, RED, GRAY)
-MARKERS = ("circle", "x", "triangle", "square", "diamond")
-ROW_PIXELS = 30
+MARKERS = ("circle", "square", "dash", "bar", "triangle")
 OPERATIONS = ("malloc", "free")
 DRAWN_POINTS_MAX = 20_000  # Per operation and system; more are thinned out.
 HIT = next(iter(PART_COUNTS))
-STATISTICS = (  # Column, marker, color, size, name.
-    ("p999", "circle", BLUE, 9, "99.9th percentile"),
-    ("hit", "triangle", ORANGE, 9, "maximum of pool hits"),
-    ("max", "diamond", GREEN, 13, "maximum"),
-    ("bound", "dash", RED, 18, "bound"),
+STATISTICS = (  # Column, marker, color, name.
+    ("p999", "circle", BLUE, "99.9th percentile"),
+    ("hit", "triangle", ORANGE, "maximum of pool hits"),
+    ("max", "diamond", GREEN, "maximum"),
+    ("bound", "bar", RED, "bound"),
 )
 MEASURED = {
     INSTRUCTIONS: "on RV32IMC",
@@ -80,7 +80,6 @@ def cycles(entries: Sequence[Entry]) -> Panel | None:
 
 def _costs(entries: Sequence[Entry], unit: str, title: str, caption: str) -> Panel | None:
     rows = _rows(entries, unit)
-    rows.reverse()  # Bokeh lists names from the bottom.
     columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
     values = [value for name, *_ in STATISTICS for value in columns.get(name, ()) if value]
     if not values:
@@ -88,23 +87,18 @@ def _costs(entries: Sequence[Entry], unit: str, title: str, caption: str) -> Pan
     least, most = min(values), max(values)
     is_log = most > LOG_ABOVE_RATIO * least
     start = least * 0.8 if is_log else 0
-    drawn = {**columns, "start": [start] * len(rows)}
-    ends = {"x0": "start", "x1": "max", "y0": "row", "y1": "row"}
-    marks = [mark("segment", drawn, color=GRAY, line_width=7, alpha=0.35, **ends)]
-    for name, marker, color, size, label in STATISTICS:
+    bars = {"y": "row", "left": start, "right": "max", "part": 0.3}
+    marks = [mark("hbar", columns, color=GRAY, alpha=0.35, **bars)]
+    for name, marker, color, label in STATISTICS:
         if any(columns[name]):
-            look = {"marker": marker, "color": color, "size": size, "legend_label": label}
-            look |= {"line_width": 3, "angle": 1.5708 if marker == "dash" else 0}
-            marks.append(mark("scatter", drawn, True, x=name, y="row", **look))
-    tips = [("", "@row, @calls{0,0} calls")]
-    tips += [(label, f"@{name}{{0,0}}") for name, _, _, _, label in STATISTICS]
+            tips = [f"{row['row']}, {row['calls']:,} calls: {label} {row[name]:,}" if row[name] else "" for row in rows]
+            look = {"marker": marker, "color": color, "label": label}
+            marks.append(mark("scatter", {**columns, "tip": tips}, x=name, y="row", **look))
     figure = Figure(
         Axis(unit, is_log=is_log, start=start, end=most * 1.06),
         Axis(names=columns["row"]),
         marks,
-        tips=tips,
-        height=110 + ROW_PIXELS * len(rows),
-        has_tools=False,
+        height=ROW_PIXELS * len(rows),
     )
     return Panel(unit, title, caption, figure, columns)
 
@@ -194,24 +188,16 @@ def _mapped(entries: Sequence[Entry]) -> Panel:
         band |= {key: list(curve[key]) for key in ("event", "min", "max")}
         for key, values in band.items():
             columns[key] += values
-        look = {
-            "color": COLORS[place % len(COLORS)],
-            "line_width": 1.6,
-            "line_dash": "dashed" if entry.unit == CYCLES else "solid",
-            "legend_label": name,
-        }
-        area = {"color": look["color"], "alpha": 0.3}
-        marks.append(mark("varea", band, x="event", y1="min", y2="max", **area))
-        marks.append(mark("step", band, True, x="event", y="max", mode="after", **look))
+        look = {"x": "event", "color": COLORS[place % len(COLORS)], "label": name}
+        dash = "dashed" if entry.unit == CYCLES else "solid"
+        marks.append(mark("area", band, y1="min", y2="max", alpha=0.3, **look))
+        marks.append(mark("step", band, y="max", dash=dash, **look))
         told.append(
             f"{name}: at most {found.peak:,} pages, on average {found.mean:,.1f},"
             f" {found.faults:,} faults" + ("" if entry.held else f", {entry.cause}")
         )
     figure = Figure(
-        Axis("event of the recording", format="0,0"),
-        Axis("mapped pages", start=0),
-        marks,
-        tips=[("", "@system"), ("event", "@event{0,0}"), ("maximum", "@max{0,0} pages")],
+        Axis("event of the recording"), Axis("mapped pages", start=0), marks
     )
     caption = (
         "Pages of 4 KiB that hold a frame. rtvm returns each page as soon as it is free;"
@@ -238,9 +224,9 @@ def _by_size(entries: Sequence[Entry], operation: str, unit: str) -> Panel | Non
         drawn = {"system": [entry.name] * len(points["size_bytes"]), **points}
         for key, values in drawn.items():
             columns[key] += values
-        look = {"marker": MARKERS[place % len(MARKERS)], "color": color, "size": 5, "alpha": 0.7}
-        at = {"x": "size_bytes", "y": unit, "legend_label": entry.name}
-        marks.append(mark("scatter", drawn, True, **at, **look))
+        look = {"marker": MARKERS[place % len(MARKERS)], "color": color, "alpha": 0.7}
+        at = {"x": "size_bytes", "y": unit, "label": entry.name}
+        marks.append(mark("scatter", drawn, **at, **look))
         if bound := _bound(calls, unit):
             limits.append(Limit(bound, color, text=f"bound of {entry.name}: {bound:,}"))
         linear += [entry.name] if calls.grows else []
@@ -259,7 +245,6 @@ def _by_size(entries: Sequence[Entry], operation: str, unit: str) -> Panel | Non
             end=1.1 * most,
         ),
         marks,
-        tips=[("", "@system"), ("size", "@size_bytes{0,0} B"), ("cost", f"@{unit}{{0,0}}")],
         limits=limits,
     )
     caption = f"Every distinct cost of a call of {operation} {MEASURED[unit]}, by size"

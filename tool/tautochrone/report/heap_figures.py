@@ -3,6 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
+
 from tautochrone.plan.contract import sentence
 from tautochrone.plan.file import Plan, bucket_bytes
 from tautochrone.replay.entry import OURS, PLANNED, Entry
@@ -12,40 +14,37 @@ from tautochrone.report.figure import (
     GRAY,
     ORANGE,
     RED,
+    ROW_PIXELS,
     SMALL_HEIGHT_PIXELS,
     Axis,
     Figure,
     Limit,
+    Mark,
     Panel,
     Peak,
     mark,
     of_bytes,
 )
 
-BAR_PIXELS = 34
 CURVES_SHOWN_MAX = 6
 CIRCLE_PIXELS_MIN, CIRCLE_PIXELS_MAX = 4, 26
-TIME_FORMAT = "0,0.[000]"  # Events, or times.
+TIPS_MAX = 120  # Of a curve.
 
 
 def live_bytes(curves: Curves) -> Panel:
     """The band between the fewest and the most live bytes of each bin."""
-    band = {"x": curves.x, "low": curves.live_bytes.low, "high": curves.live_bytes.high}
+    low, high = curves.live_bytes.low, curves.live_bytes.high
+    band = {"x": curves.x, "zero": 0 * low, "low": low, "high": high}
     text = f"peak {of_bytes(curves.peak_bytes)}"
     figure = Figure(
-        Axis(curves.x_label, format=TIME_FORMAT),
+        Axis(curves.x_label),
         Axis("live bytes", is_bytes=True, start=0),
         [
-            mark("varea", band, x="x", y1=0, y2="high", color=BLUE, alpha=0.18),
-            mark("varea", band, x="x", y1="low", y2="high", color=BLUE, alpha=0.5),
-            mark("step", band, True, x="x", y="high", color=BLUE, line_width=1.5, mode="after"),
+            mark("area", band, x="x", y1="zero", y2="high", color=BLUE, alpha=0.18),
+            mark("area", band, x="x", y1="low", y2="high", color=BLUE, alpha=0.5),
+            mark("step", band, x="x", y="high", color=BLUE),
+            _tips(curves),
         ],
-        tips=[
-            (curves.x_label, "@x{0.000}"),
-            ("maximum", "@high{0,0} B"),
-            ("minimum", "@low{0,0} B"),
-        ],
-        tip_mode="vline",
         peak=Peak(curves.peak_x, curves.peak_bytes, text, curves.peak_x > curves.x[-1] / 2),
     )
     columns = {
@@ -61,10 +60,30 @@ def live_bytes(curves: Curves) -> Panel:
     return Panel("live-bytes", "Live bytes over time", caption, figure, columns)
 
 
+def _tips(curves: Curves) -> Mark:
+    """Invisible bars, each of which tells the live bytes of some bins."""
+    x, band = curves.x, curves.live_bytes
+    together = -(-len(x) // TIPS_MAX)
+    starts = np.arange(0, len(x), together)
+    ends = [*x[starts[1:]], x[-1]]
+    most, least = np.maximum.reduceat(band.high, starts), np.minimum.reduceat(band.low, starts)
+    tips = [
+        f"{first:,.6g} to {last:,.6g}: {of_bytes(low)} to {of_bytes(high)}"
+        for first, last, low, high in zip(x[starts], ends, least, most, strict=True)
+    ]
+    drawn = {
+        "middle": (x[starts] + ends) / 2,
+        "top": [curves.peak_bytes] * len(tips),
+        "tip": tips,
+    }
+    width = together * (x[1] - x[0]) if len(x) > 1 else 1
+    return mark("vbar", drawn, x="middle", width=width, top="top", color=BLUE, alpha=0)
+
+
 def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
     """The heap that each system needs, without systems that failed; the smallest at the top."""
     done = [entry for entry in entries if entry.held and entry.footprint_bytes]
-    done.sort(key=lambda entry: entry.footprint_bytes, reverse=True)
+    done.sort(key=lambda entry: entry.footprint_bytes)
     sizes = [entry.footprint_bytes for entry in done]
     ratios = [round(size / max(peak_live_bytes, 1), 5) for size in sizes]
     columns = {
@@ -78,20 +97,15 @@ def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
         "text": [
             f"{of_bytes(size)}  ({ratio:.3f})" for size, ratio in zip(sizes, ratios, strict=True)
         ],
+        "tip": [f"{entry.name}: {size:,} B" for entry, size in zip(done, sizes, strict=True)],
     }
+    bars = {"y": "system", "left": 0, "right": "footprint_bytes", "text": "text"}
     figure = Figure(
-        Axis("heap", is_bytes=True, start=0, end=1.3 * max(sizes, default=1)),
+        Axis("heap", is_bytes=True, start=0),
         Axis(names=columns["system"]),
-        [
-            mark(
-                "hbar", drawn, True, y="system", height=0.62, right="footprint_bytes", color="color"
-            )
-        ],
-        tips=[("@system", "@footprint_bytes{0,0} B")],
-        limits=[Limit(peak_live_bytes, RED, across="height")],
-        labels=("footprint_bytes", "system", "text"),
-        height=90 + BAR_PIXELS * max(len(done), 1),
-        has_tools=False,
+        [mark("hbar", drawn, color="color", **bars)],
+        limits=[Limit(peak_live_bytes, RED, "height", "peak of live bytes")],
+        height=ROW_PIXELS * max(len(done), 1),
     )
     caption = (
         "Smallest heap in which the whole recording completes, control structures included. In"
@@ -135,32 +149,23 @@ def pools(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
         "peak_live_objects": [int(curves.classes[size].high.max()) for size, _ in classes],
         "dedicated_bytes": [size * count for size, count in classes],
     }
-    names = [f"{size:,}" for size, _ in classes]
-    drawn = {**columns, "name": names}
-    bars = {"top": "buckets", "color": BLUE, "legend_label": "buckets (N)"}
-    dashes = {"marker": "dash", "size": 18, "line_width": 3, "color": ORANGE}
+    tips = [
+        f"objects of {size:,} B: {count:,} buckets ({size * count:,} B), peak live {live:,}"
+        for (size, count), live in zip(classes, columns["peak_live_objects"], strict=True)
+    ]
+    drawn = {**columns, "tip": tips}
+    bars = {"top": "buckets", "color": BLUE, "label": "buckets (N)", "pixels": 7, "alpha": 0.6}
+    live = {"y": "peak_live_objects", "color": ORANGE, "label": "peak of live objects (P)"}
     largest = sorted(classes, key=lambda entry: entry[0] * entry[1], reverse=True)
     small = [_pool_over_time(curves, size, count) for size, count in largest[:CURVES_SHOWN_MAX]]
     figure = Figure(
-        Axis("object size of the pool (bytes)", names=names, turned=0.9 if len(names) > 12 else 0),
+        Axis("object size of the pool", is_log=True, is_bytes=True),
         Axis("objects", start=0),
         [
-            mark("vbar", drawn, True, x="name", width=0.7, alpha=0.6, **bars),
-            mark(
-                "scatter",
-                drawn,
-                x="name",
-                y="peak_live_objects",
-                legend_label="peak of live objects (P)",
-                **dashes,
-            ),
+            mark("vbar", drawn, x="size_bytes", **bars),
+            mark("scatter", drawn, x="size_bytes", marker="dash", **live),
         ],
-        tips=[
-            ("pool", "objects of @name B"),
-            ("buckets", "@buckets{0,0} (@dedicated_bytes{0,0} B)"),
-            ("peak live", "@peak_live_objects{0,0}"),
-        ],
-        small=small,
+        also=small,
     )
     caption = (
         "An object that finds its pool full goes to the shared region."
@@ -171,17 +176,17 @@ def pools(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
 
 def _pool_over_time(curves: Curves, size: int, count: int) -> Figure:
     """The live objects of one class."""
-    band = {"x": curves.x, "high": curves.classes[size].high}
+    high = curves.classes[size].high
+    band = {"x": curves.x, "zero": 0 * high, "high": high}
     return Figure(
-        Axis(curves.x_label, format=TIME_FORMAT),
+        Axis(curves.x_label),
         Axis("objects", start=0),
         [
-            mark("varea", band, x="x", y1=0, y2="high", color=GRAY, alpha=0.3),
-            mark("step", band, x="x", y="high", color=GRAY, mode="after"),
+            mark("area", band, x="x", y1="zero", y2="high", color=GRAY, alpha=0.3),
+            mark("step", band, x="x", y="high", color=GRAY),
         ],
-        limits=[Limit(count, BLUE, dash="solid", line_width=2)],
+        limits=[Limit(count, BLUE, is_dashed=False)],
         height=SMALL_HEIGHT_PIXELS,
-        has_tools=False,
         title=f"{size:,} B × {count:,}",
     )
 
@@ -218,6 +223,10 @@ def sizes(
         CIRCLE_PIXELS_MIN + spread * (live_bytes / most) ** 0.5
         for live_bytes in columns["peak_live_bytes"]
     ]
+    tips = [
+        f"{size:,} B: {count:,} allocations, peak live {live:,} objects, {size * live:,} B"
+        for size, count, live in shown
+    ]
     marks = []
     outside = "above all bands" if is_banded else "shared region"
     for flag, color, label in ((0, GRAY, outside), (1, BLUE, "pool")):
@@ -225,13 +234,13 @@ def sizes(
         if chosen:
             drawn = {
                 name: [values[index] for index in chosen]
-                for name, values in {**columns, "pixels": pixels}.items()
+                for name, values in {**columns, "pixels": pixels, "tip": tips}.items()
             }
-            look = {"size": "pixels", "color": color, "alpha": 0.55, "legend_label": label}
-            marks.append(mark("scatter", drawn, True, x="size_bytes", y="allocations", **look))
+            look = {"size": "pixels", "color": color, "alpha": 0.55, "label": label}
+            marks.append(mark("scatter", drawn, x="size_bytes", y="allocations", **look))
     counts = columns["allocations"]
     figure = Figure(
-        Axis("requested size (bytes)", is_log=True),
+        Axis("requested size", is_log=True, is_bytes=True),
         # Room for a whole circle above the largest number and below the smallest.
         Axis(
             "allocations",
@@ -240,11 +249,6 @@ def sizes(
             end=4 * max(counts) if counts else None,
         ),
         marks,
-        tips=[
-            ("size", "@size_bytes{0,0} B"),
-            ("allocations", "@allocations{0,0}"),
-            ("peak live", "@peak_live_objects{0,0} objects, @peak_live_bytes{0,0} B"),
-        ],
     )
     caption = f"{len(shown):,} different sizes. The area of a circle is the peak of live bytes."
     return Panel("sizes", "Sizes", caption, figure, columns)

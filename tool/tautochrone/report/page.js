@@ -1,6 +1,5 @@
 "use strict";
 const root = document.documentElement;
-const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
 
 // Every failure is said on the page, so that a half-drawn report is never taken for a whole one.
 window.addEventListener("error", (event) => {
@@ -9,51 +8,38 @@ window.addEventListener("error", (event) => {
   place.textContent = "This report could not be drawn completely: " + event.message;
 });
 
-function isDark() {
-  return root.dataset.theme ? root.dataset.theme === "dark" : prefersDark.matches;
-}
-
-// Bokeh draws on canvas, where style sheets do not reach: give its models the page's ink.
-function paint() {
-  const ink = getComputedStyle(root).getPropertyValue("--ink").trim();
-  const names = ["axis_label_text_color", "major_label_text_color", "axis_line_color",
-    "major_tick_line_color", "label_text_color", "grid_line_color"];
-  for (const drawn of Bokeh.documents) {
-    for (const model of drawn._all_models.values()) {
-      for (const name of names) {
-        if (name in model.properties) { model[name] = ink; }
-      }
-      if (model.type === "Title" || model.type === "LabelSet") { model.text_color = ink; }
-    }
+function whenClicked(selector, act) {
+  for (const one of document.querySelectorAll(selector)) {
+    one.addEventListener("click", () => act(one));
   }
 }
 
-document.getElementById("theme").addEventListener("click", () => {
-  root.dataset.theme = isDark() ? "light" : "dark";
-  paint();
+function save(name, type, text) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], {type}));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+whenClicked("#theme", () => {
+  const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = (root.dataset.theme || (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
 });
-prefersDark.addEventListener("change", paint);
-
-for (const button of document.querySelectorAll("button[data-csv]")) {
-  button.addEventListener("click", () => {
-    const text = document.getElementById("csv-" + button.dataset.csv).textContent;
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
-    link.download = button.dataset.csv + ".csv";
-    link.click();
-    URL.revokeObjectURL(link.href);
-  });
-}
-
-function whenDrawn() {
-  const expected = document.querySelectorAll("main div[data-root-id]").length;
-  const drawn = typeof Bokeh === "undefined" ? [] : Bokeh.documents;
-  const done = drawn.length > 0 && drawn.every((one) => one.is_idle);
-  if (expected > 0 && !done) {
-    setTimeout(whenDrawn, 20);
-    return;
-  }
-  if (drawn.length > 0) { paint(); }
-  document.body.dataset.drawn = String(expected);
-}
-whenDrawn();
+whenClicked("button[data-csv]", (button) => {
+  const text = document.getElementById("csv-" + button.dataset.csv).textContent;
+  save(button.dataset.csv + ".csv", "text/csv", text);
+});
+// The figure next to the button, with its style.
+whenClicked("button[data-svg]", (button) => {
+  const drawn = button.closest("figure, section").querySelector("svg").cloneNode(true);
+  drawn.prepend(document.getElementById("of-figures").cloneNode(true));
+  save(button.dataset.svg + ".svg", "image/svg+xml", new XMLSerializer().serializeToString(drawn));
+});
+// A series of the legend hides and shows.
+whenClicked(".key", (key) => {
+  const same = `[data-series="${key.dataset.series}"]`;
+  for (const one of key.closest("svg").querySelectorAll(same)) { one.classList.toggle("off"); }
+});
+document.body.dataset.drawn = String(
+  [...document.querySelectorAll("main section")].filter((one) => one.querySelector("svg")).length);

@@ -1,0 +1,448 @@
+"""Draws figures as static SVG files: shapes and text, without script, font or network.
+
+draw(figure, WIDE_PIXELS) returns "<svg …>"
+
+The layout needs no browser: the width of a text is estimated, never too small for the usual fonts.
+Labels that would overlap move to another row. A curve has a point per pixel: the smallest and the
+largest value of a pixel's column stay, so no peak disappears. Points at the same pixel are one.
+"""
+
+import html
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tautochrone.report.figure import RED, ZERO, Axis, Figure, Limit, Mark
+
+# A narrow page is touched: its figures have no texts for a pointer.
+WIDE_PIXELS, NARROW_PIXELS, SMALL_PIXELS = 760, 380, 250
+GAP, LINE, SWATCH = 8, 16, 14  # Pixels: around texts, of a line of text, of a legend's sample.
+NAMES_PART_MAX = 0.5  # Of the width, for the names of rows.
+ROWS_OF_NAMES_MAX = 4
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+# What each style sheet of a figure says; a saved file has the colors of paper.
+STYLE = """.figure { display: block; font: 12px system-ui, "DejaVu Sans", sans-serif; }
+.figure text { fill: currentColor; }
+.figure .faint { fill-opacity: 0.72; }
+.figure .strong { font-weight: 600; }
+.figure .grid { stroke: currentColor; stroke-opacity: 0.14; fill: none; }
+.figure .key { cursor: pointer; }
+.figure .key.off { opacity: 0.4; }
+.figure .series.off { display: none; }
+"""
+# Paths of points, from their middle.
+SHAPES = {
+    "circle": "h0",
+    "square": "h0",
+    "dash": "m-6 0h12",
+    "bar": "m0-9v18",
+    "triangle": "m0-3.5l3.5 6h-7z",
+    "diamond": "m0-5l5 5l-5 5l-5-5z",
+    "star": "m0-8l2 6h6l-5 4l2 6l-5-4l-5 4l2-6l-5-4h6z",
+}
+# Width and ends of strokes; other shapes are filled.
+STROKED = {"circle": (5, "round"), "square": (4, "square"), "dash": (3, "butt"), "bar": (3, "butt")}
+ABSENT = {"tip": "", "size": 0}  # Options that a mark may lack.
+DASHES = {"solid": "", "dashed": "6 4", "dotted": "2 3"}
+
+
+def text_pixels(text: str) -> float:
+    """The width of a text of 12 pixels' height, at least as wide as most fonts draw it."""
+    return sum(
+        4.2 if c in "il.,:;'|!()[]/ " else 10.5 if c in "mwMW%@" else 8.6 if c.isupper() else 7.7
+        for c in text
+    )
+
+
+def number_text(value: float) -> str:
+    """A number at an axis."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
+
+
+def bytes_text(value: float) -> str:
+    """Bytes at an axis, in the largest unit that they fill."""
+    unit = min(int(math.log2(max(abs(value), 1))) // 10, len(UNITS) - 1)
+    return f"{value / 1024**unit:.4g} {UNITS[unit]}"
+
+
+# ---- Axes
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Maps the values from `low` to `high` to the pixels from `start` to `end`."""
+
+    axis: Axis
+    low: float
+    high: float
+    start: float
+    end: float
+
+    @property
+    def is_log(self) -> bool:
+        """Whether equal ratios have equal lengths."""
+        return self.axis.is_log or self.axis.zero_to is not None
+
+    def __call__(self, value: Any) -> float:
+        """The pixel of a number, of a name, or of a name and an offset in parts of its room."""
+        if self.axis.names is not None:
+            name, offset = value if isinstance(value, tuple) else (value, 0.0)
+            value = self.axis.names.index(name) + 0.5 + offset if isinstance(name, str) else name
+        if self.is_log:
+            value = max(value, self.low)
+            part = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            part = (value - self.low) / (self.high - self.low)
+        return self.start + part * (self.end - self.start)
+
+    def ticks(self, count: int) -> list[tuple[float, str]]:
+        """The places and texts of at most so many ticks; all names, as they have rows."""
+        if self.axis.names is not None:
+            return [(self(name), name) for name in self.axis.names]
+        text = bytes_text if self.axis.is_bytes else number_text
+        values = self._powers(count) if self.is_log else self._steps(count)
+        told = [(self(v), text(v)) for v in values if self.low <= v * 1.0001 and v <= self.high]
+        if self.axis.zero_to is not None:
+            told = [(self(ZERO), "0"), *told]
+        return told
+
+    def _steps(self, count: int) -> list[float]:
+        """Multiples of 1, 2 or 5 times a power of 10; of a power of 2 for bytes."""
+        least = (self.high - self.low) / max(count, 1)
+        power = 10.0 ** math.floor(math.log10(least))
+        step = next(power * m for m in (1, 2, 5, 10, 20) if power * m >= least * 0.999)
+        if self.axis.is_bytes:
+            step = max(2.0 ** math.ceil(math.log2(least)), 1.0)
+        first, last = math.ceil(self.low / step), math.floor(self.high / step * 1.0001)
+        return [round(step * number, 9) for number in range(first, last + 1)]
+
+    def _powers(self, count: int) -> list[float]:
+        """Powers of 10, with numbers between them if they fit; powers of 2 for bytes."""
+        base = 2.0 if self.axis.is_bytes else 10.0
+        first = math.floor(math.log(self.low, base) + 1e-9)
+        last = math.ceil(math.log(self.high, base))
+        inside = ((1, 2, 5), (1, 3), (1,)) if base == 10.0 else ((1,),)
+        for digits in inside:
+            if (last - first) * len(digits) <= count:
+                return [base**power * digit for power in range(first, last + 1) for digit in digits]
+        stride = math.ceil((last - first) / max(count, 1))
+        return [base**power for power in range(first, last + 1) if power % stride == 0]
+
+
+def _scale(figure: Figure, side: str, start: float, end: float) -> Scale:
+    """The scale of the x or the y axis, as wide as all marks and limits unless the axis says so."""
+    axis = figure.x if side == "x" else figure.y
+    if axis.names is not None:
+        return Scale(axis, 0, max(len(axis.names), 1), start, end)
+    if axis.zero_to is not None:
+        return Scale(axis, ZERO * 0.8, 2 * max(axis.zero_to, 1), start, end)
+    keys = ("x", "left", "right") if side == "x" else ("y", "y1", "y2", "top", "bottom")
+    values = [v for m in figure.marks for k in keys if k in m.options for (v,) in rows(m, k)]
+    across = "height" if side == "x" else "width"
+    values += [limit.at for limit in figure.limits if limit.across == across]
+    values = [v for v in values if not isinstance(v, tuple | str) and (v > 0 or not axis.is_log)]
+    low, high = (min(values), max(values)) if values else (1, 2)
+    if axis.is_log:
+        low, high = low / 1.3, high * 1.3
+    elif side == "y":
+        high += 0.08 * (high - low)
+    low = low if axis.start is None else axis.start
+    high = high if axis.end is None else axis.end
+    return Scale(axis, float(low), float(high) if high > low else float(low + 1), start, end)
+
+
+# ---- Marks
+
+
+def rows(mark: Mark, *keys: str) -> list[tuple[Any, ...]]:
+    """The values of these options in each row; a row with None is left out. A tip may be absent."""
+    count = len(next(iter(mark.columns.values())))
+    columns = []
+    for key in keys:
+        value = mark.options.get(key, key)
+        is_column = isinstance(value, str) and value in mark.columns
+        columns.append(mark.columns[value] if is_column else [ABSENT.get(value, value)] * count)
+    return [row for row in zip(*columns, strict=True) if not any(v is None for v in row)]
+
+
+def _number(value: float) -> str:
+    """A coordinate, to a tenth of a pixel."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _fill(mark: Mark, color: str = "") -> str:
+    return f'fill="{color or mark.options["color"]}" fill-opacity="{mark.options.get("alpha", 1)}"'
+
+
+def _stroke(color: str, width: float = 1.5, dash: str = "solid", alpha: float = 1) -> str:
+    dashed = f' stroke-dasharray="{DASHES[dash]}"' if dash != "solid" else ""
+    return f'fill="none" stroke="{color}" stroke-width="{width}" stroke-opacity="{alpha}"{dashed}'
+
+
+def _line_of(mark: Mark) -> str:
+    look = mark.options
+    return _stroke(look["color"], look.get("line_width", 1.5), look.get("dash", "solid"))
+
+
+def _shape(tag: str, tip: str) -> str:
+    """An element, with the text that a pointer shows."""
+    title = f"><title>{html.escape(tip)}</title></{tag.split()[0]}>" if tip else "/>"
+    return f"<{tag}{title}"
+
+
+def _by_pixel(mark: Mark, x: Scale, y: Scale, low: str, high: str) -> list[tuple[int, int, int]]:
+    """Each column of pixels with its largest and smallest value, as pixels."""
+    bins: dict[int, tuple[float, float]] = {}
+    for at, least, most in rows(mark, "x", low, high):
+        pixel = round(x(at))
+        before = bins.get(pixel, (least, most))
+        bins[pixel] = (min(least, before[0]), max(most, before[1]))
+    return [(pixel, round(y(most)), round(y(least))) for pixel, (least, most) in sorted(bins.items())]
+
+
+def _corners(points: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The corners of a curve of steps, on which each value holds to the next one."""
+    made: list[tuple[int, int]] = []
+    for at, value in points:
+        made += [(at, made[-1][1] if made else value), (at, value)]
+    return made
+
+
+def _path(corners: Sequence[tuple[int, int]]) -> str:
+    """The path along these corners, without those that are on a straight line."""
+    path, before = "M{} {}".format(*corners[0]), corners[0]
+    for corner, after in zip(corners[1:], [*corners[2:], (-1, -1)], strict=True):
+        if any(a == b == c for a, b, c in zip(before, corner, after, strict=True)):
+            continue
+        across, down = corner[0] - before[0], corner[1] - before[1]
+        path += (f"h{across}" if across else "") + (f"v{down}" if down else "")
+        before = corner
+    return path
+
+
+def _area(mark: Mark, x: Scale, y: Scale) -> str:
+    """The area between two curves of steps."""
+    if not (bins := _by_pixel(mark, x, y, "y1", "y2")):
+        return ""
+    high, low = ([*_corners((bin[0], bin[i]) for bin in bins), (round(x.end), bins[-1][i])] for i in (1, 2))
+    return f'<path d="{_path(high + low[::-1])}Z" {_fill(mark)}/>'
+
+
+def _step(mark: Mark, x: Scale, y: Scale) -> str:
+    """A curve of steps."""
+    bins = _by_pixel(mark, x, y, "y", "y")
+    path = _path(_corners((at, high) for at, high, _ in bins)) if bins else ""
+    return f'<path d="{path}" {_line_of(mark)}/>' if bins else ""
+
+
+def _line(mark: Mark, x: Scale, y: Scale) -> str:
+    points = "L".join(f"{_number(x(a))} {_number(y(b))}" for a, b in rows(mark, "x", "y"))
+    return f'<path d="M{points}" {_line_of(mark)}/>' if points else ""
+
+
+def _scatter(mark: Mark, x: Scale, y: Scale) -> str:
+    """Points of one shape, or circles with the diameters of the column `size`."""
+    points = {
+        (round(x(a)), round(y(b)), round(size)): tip
+        for a, b, size, tip in rows(mark, "x", "y", "size", "tip")
+    }
+    marker, color = mark.options.get("marker", "circle"), mark.options["color"]
+    look = _fill(mark)
+    if marker in STROKED and not any(size for _, _, size in points):
+        wide, ends = STROKED[marker]
+        look = _stroke(color, wide, alpha=mark.options.get("alpha", 1))
+        look += f' stroke-linecap="{ends}"'
+    if not any(size or tip for (_, _, size), tip in points.items()):
+        path = "".join(f"M{a} {b}{SHAPES[marker]}" for a, b, _ in sorted(points))
+        return f'<path d="{path}" {look}/>' if path else ""
+    made = "".join(
+        _shape(f'circle cx="{a}" cy="{b}" r="{size / 2:g}"', tip)
+        if size
+        else _shape(f'path d="M{a} {b}{SHAPES[marker]}"', tip)
+        for (a, b, size), tip in points.items()
+    )
+    return f"<g {look}>{made}</g>"
+
+
+def _hbar(mark: Mark, x: Scale, y: Scale) -> str:
+    """Bars in rows of names, `part` of a row high; a column `text` is to their right."""
+    made, high = "", mark.options.get("part", 0.64) * abs(y.end - y.start) / (y.high - y.low)
+    for name, left, right, color, tip in rows(mark, "y", "left", "right", "color", "tip"):
+        at = f'x="{_number(x(left))}" y="{_number(y(name) - high / 2)}" height="{_number(high)}"'
+        wide = max(x(right) - x(left), 0)
+        made += _shape(f'rect {at} width="{_number(wide)}" {_fill(mark, color)}', tip)
+    if "text" in mark.options:
+        for name, right, text in rows(mark, "y", "right", "text"):
+            made += _text(x(right) + 6, y(name) + 4, text)
+    return made
+
+
+def _vbar(mark: Mark, x: Scale, y: Scale) -> str:
+    """Bars from `bottom` to `top`, `width` wide in the axis' measure, or `pixels` wide."""
+    made, bottom = "", y(mark.options.get("bottom", 0))
+    for at, top, color, tip in rows(mark, "x", "top", "color", "tip"):
+        wide = mark.options.get("pixels")
+        wide = wide or mark.options["width"] * (x.end - x.start) / (x.high - x.low)
+        place = f'x="{_number(x(at) - wide / 2)}" y="{_number(y(top))}" width="{_number(wide)}"'
+        tall = _number(max(bottom - y(top), 0))
+        made += _shape(f'rect {place} height="{tall}" {_fill(mark, color)}', tip)
+    return made
+
+
+GLYPHS: dict[str, Callable[[Mark, Scale, Scale], str]] = {
+    "area": _area,
+    "step": _step,
+    "line": _line,
+    "scatter": _scatter,
+    "hbar": _hbar,
+    "vbar": _vbar,
+}
+
+
+# ---- Texts
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start", kind: str = "") -> str:
+    """A text, whose baseline is at y."""
+    look = f' class="{kind}"' if kind else ""
+    look += f' text-anchor="{anchor}"' if anchor != "start" else ""
+    return f'<text x="{_number(x)}" y="{_number(y)}"{look}>{html.escape(text)}</text>'
+
+
+def _fitted(text: str, pixels: float) -> str:
+    """The text, without its end if it is wider."""
+    if text_pixels(text) <= pixels + 1:
+        return text
+    while text and text_pixels(text + "…") > pixels:
+        text = text[:-1]
+    return text + "…"
+
+
+def _in_rows(ticks: Sequence[tuple[float, str]], width: float) -> list[tuple[float, int, str]]:
+    """Texts below an axis, in as few rows as keep them apart: middle, row, text."""
+    placed, ends = [], [-GAP] * ROWS_OF_NAMES_MAX
+    for at, text in ticks:
+        half = text_pixels(text) / 2
+        middle = min(max(at, half), width - half)
+        row = next((r for r, end in enumerate(ends) if middle - half >= end + GAP), None)
+        if row is not None:
+            ends[row] = middle + half
+            placed.append((middle, row, text))
+    return placed
+
+
+def _sample(one: Mark | Limit) -> str:
+    """How a series looks, left of its name in the legend."""
+    line = f'<path d="M0 -4h{SWATCH}" '
+    if isinstance(one, Limit):
+        return f"{line}{_stroke(one.color, 2, 'dashed' if one.is_dashed else 'solid')}/>"
+    if one.glyph == "scatter":
+        alone = Mark("", {"at": [SWATCH / 2], "up": [-4]}, {**one.options, "x": "at", "y": "up", "size": 0})
+        return _scatter(alone, lambda at: at, lambda at: at)
+    if one.glyph in ("step", "line"):
+        return f"{line}{_line_of(one)}/>"
+    return f'<rect y="-9" width="{SWATCH}" height="10" {_fill(one)}/>'
+
+
+def _legend(figure: Figure, width: int, top: int) -> tuple[str, int, list[str]]:
+    """The legend from pixel `top` on, its lower edge, and the names of the series."""
+    series: dict[str, Mark | Limit] = {
+        one.options["label"]: one for one in figure.marks if "label" in one.options
+    }
+    series |= {limit.text: limit for limit in figure.limits if limit.text}
+    if not series:
+        return "", top, []
+    made, left, y = "", 0.0, top + LINE - 4
+    for number, (name, one) in enumerate(series.items()):
+        text = _fitted(name, width - SWATCH - GAP)
+        wide = SWATCH + 5 + text_pixels(text) + 2 * GAP
+        if left and left + wide - 2 * GAP > width:
+            left, y = 0.0, y + LINE + 2
+        made += (
+            f'<g class="key" data-series="{number}" transform="translate({_number(left)} {y})">'
+            f"{_sample(one)}{_text(SWATCH + 5, 0, text)}</g>"
+        )
+        left += wide
+    return made, y + GAP, list(series)
+
+
+# ---- Figures
+
+
+def _frame(figure: Figure, x: Scale, y: Scale, left: float, width: float) -> str:
+    """Grid, ticks and the name of the x axis; the y axis is named above the plot."""
+    made, room = "", int((x.end - x.start) / 75)
+    bottom, top = round(y.start), round(y.end)
+    if figure.y.names is not None:
+        bottom, top = top, bottom
+    grid = ""
+    for at, text in y.ticks(figure.height // 32):
+        if figure.y.names is None:
+            grid += f"M{round(x.start)} {round(at)}H{round(x.end)}"
+        made += _text(left - GAP, at + 4, _fitted(text, left - GAP), "end")
+    placed = _in_rows(x.ticks(room), width)
+    for middle, row, text in placed:
+        made += _text(middle, bottom + LINE * (row + 1), text, "middle", "faint")
+    if figure.x.names is None:
+        grid += "".join(f"M{round(at)} {top}V{bottom}" for at, _ in x.ticks(room))
+    if figure.x.label:
+        below = max((row for _, row, _ in placed), default=0) + 2
+        made += _text(x.end, bottom + LINE * below + 3, figure.x.label, "end", "faint")
+    axis = f"M{round(x.start)} {bottom}H{round(x.end)}"
+    return f'<path class="grid" d="{grid}{axis}"/>{made}'
+
+
+def _limits(figure: Figure, x: Scale, y: Scale, series: list[str]) -> str:
+    made = ""
+    for limit in figure.limits:
+        path = f"M{round(x.start)} {_number(y(limit.at))}H{round(x.end)}"
+        if limit.across == "height":
+            path = f"M{_number(x(limit.at))} {round(y.end)}V{round(y.start)}"
+        dash = "dashed" if limit.is_dashed else "solid"
+        drawn = f'<path d="{path}" {_stroke(limit.color, 1.5, dash)}/>'
+        made += _grouped(drawn, limit.text, series)
+    return made
+
+
+def _grouped(drawn: str, label: str, series: list[str]) -> str:
+    """A series of the legend, which page.js hides and shows."""
+    if label not in series:
+        return drawn
+    return f'<g class="series" data-series="{series.index(label)}">{drawn}</g>'
+
+
+def draw(figure: Figure, width: int) -> str:
+    """The figure as an SVG element of this width, without the figures below it."""
+    if width <= NARROW_PIXELS:
+        bare = [replace(one, options={**one.options, "tip": ""}) for one in figure.marks]
+        figure = replace(figure, marks=[one for one in bare if one.options.get("alpha") != 0])
+    top = LINE if figure.y.label else 4
+    legend, top, series = _legend(figure, width, top)
+    top += GAP
+    is_rows = figure.y.names is not None
+    lower, upper = (top, top + figure.height) if is_rows else (top + figure.height, top)
+    y = _scale(figure, "y", lower, upper)
+    names = max((text_pixels(text) for _, text in y.ticks(figure.height // 32)), default=0)
+    left = min(names, NAMES_PART_MAX * width) + GAP
+    texts = [text for m in figure.marks if "text" in m.options for (text,) in rows(m, "text")]
+    right = max(map(text_pixels, texts), default=6) + GAP
+    x = _scale(figure, "x", left, width - right)
+    frame = _frame(figure, x, y, left, width)
+    marks = "".join(
+        _grouped(GLYPHS[one.glyph](one, x, y), one.options.get("label", ""), series)
+        for one in figure.marks
+    )
+    if (peak := figure.peak) is not None:
+        at, side = (x(peak.x), y(peak.y)), -1 if peak.is_left else 1
+        marks += f'<path d="M{_number(at[0])} {_number(at[1])}{SHAPES["diamond"]}" fill="{RED}"/>'
+        anchor = "end" if peak.is_left else "start"
+        marks += _text(at[0] + side * 10, at[1] + 4, peak.text, anchor, "strong")
+    rows_below = max((row for _, row, _ in _in_rows(x.ticks(int((x.end - left) / 75)), width)), default=0)
+    height = top + figure.height + LINE * (rows_below + 1) + (LINE + 3 if figure.x.label else 0) + 4
+    label = _text(0, 11, figure.y.label, kind="faint") if figure.y.label else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" viewBox="0 0 {width} {height}"'
+        f' role="img" aria-label="{html.escape(figure.title)}">{label}{legend}{frame}{marks}'
+        f"{_limits(figure, x, y, series)}</svg>"
+    )
