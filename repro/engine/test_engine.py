@@ -29,7 +29,6 @@ ITEMS = {
 SILICON = {"tlb": {"silicon"}}
 # 64 frames do not hold all cold code here, which the paper's do.
 NOES = {"coldcode": 1}
-# Bokeh's own code names addresses, but a page loads nothing.
 LOADED = ("<script src=", "<link ")
 
 
@@ -82,7 +81,7 @@ def test_the_report_has_every_figure_and_needs_no_network(
     assert [panel.name for panel in made.panels()] == names
     html = made.report_html()
     assert all(f'id="{name}"' in html for name in names)
-    assert not any(word in html.split("</style>")[-1][:2000] for word in LOADED)
+    assert not any(word in html for word in LOADED)
 
 
 def values_at(found: Any, keys: list[str]) -> list[Any]:
@@ -275,7 +274,7 @@ def test_bars_and_lines_have_their_numbers(small: Reproduction) -> None:
     bars, lines = small.panels()
     assert dict(bars.columns) == {"group": ["g", "h"], "x": [1, 2], "y": [3, None]}
     assert lines.columns["T"] == ["99 %", "50 %", "99 %"] and lines.columns["loads"] == [2, 3, 1]
-    looks = [line.glyph.line_dash for line in lines.figure.renderers[::2]]
+    looks = [one.options["dash"] for one in lines.figure.marks if one.glyph == "line"]
     assert looks[0] != looks[1]
     assert [*figures.panels(small.sentences, {}, small.module)] == []
 

@@ -8,6 +8,7 @@ import numpy as np
 from tautochrone.plan.contract import sentence
 from tautochrone.plan.file import Plan, bucket_bytes
 from tautochrone.replay.entry import OURS, PLANNED, Entry
+from tautochrone.replay.systems import systems
 from tautochrone.report.curves import Curves
 from tautochrone.report.figure import (
     BLUE,
@@ -122,7 +123,14 @@ def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
         caption += f" Run unmodified in a 64-bit process, whose growth is shown: {', '.join(host)}."
     if failed:
         caption += f" Did not complete: {', '.join(failed)}."
-    return Panel("footprints", "The heap each allocator needs", caption, figure, columns)
+    lines = {name: _about(name) for name in columns["system"]}
+    title = "The heap each allocator needs"
+    return Panel("footprints", title, caption, figure, columns, lines)
+
+
+def _about(name: str) -> str:
+    """One line on a system, "" for one that is not listed."""
+    return systems()[name].about if name in systems() else ""
 
 
 def limits(curves: Curves, plan: Plan) -> Panel:

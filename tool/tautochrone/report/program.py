@@ -25,10 +25,11 @@ from tautochrone.report.comparison import (
 from tautochrone.report.curves import COLUMNS, curves_of
 from tautochrone.report.figure import of_bytes
 from tautochrone.report.page import Part
-from tautochrone.report.verdict import verdict
+from tautochrone.report.verdict import next_steps, verdict
 from tautochrone.trace import abi
 from tautochrone.trace.file import TraceReader
 
+COMMAND_CHARACTERS_MAX = 60  # Of a step to do next.
 ISA_NAMES = {"rv32": "RV32IMC", "m4": "Cortex-M4"}
 
 
@@ -98,6 +99,7 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
         _provenance(reader, plan),
         remarks,
         document,
+        steps=next_steps(trace, _started(header), plan_path, plan, replays.entries),
     )
 
 
@@ -142,12 +144,24 @@ def _by_plan(entries: list[Entry], plan: Plan | None) -> tuple[list[Entry], list
     return [each for each in entries if each not in pools], held
 
 
+def _command(header: Mapping[str, Any]) -> str:
+    """The recorded command, "" if the recording does not say it."""
+    recorded = header.get("command")
+    return shlex.join(map(str, recorded)) if isinstance(recorded, list) else ""
+
+
+def _started(header: Mapping[str, Any]) -> str:
+    """The recorded command as words to type, without its end if it is long."""
+    command = _command(header) or "PROGRAM"
+    return command if len(command) <= COMMAND_CHARACTERS_MAX else f"{command.split()[0]} …"
+
+
 def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, str]:
     """Return facts about the recording. `header` is the recorder's; any key may be missing."""
-    recorded, started_ns = header.get("command"), header.get("started_unix_ns")
+    started_ns = header.get("started_unix_ns")
     where = [str(header[name]) for name in ("host", "machine") if header.get(name)]
     facts = {
-        "command": shlex.join(map(str, recorded)) if isinstance(recorded, list) else "",
+        "command": _command(header),
         "recorded": _date(started_ns) if isinstance(started_ns, int) else "",
         "on": ", ".join(where),
         "ABI of the sizes": abi.of_header(header) or "not stated",

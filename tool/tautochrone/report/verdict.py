@@ -1,8 +1,12 @@
-"""The verdict: how much heap, in one short sentence, and how that compares."""
+"""The verdict: how much heap, in one short sentence, how that compares, and what to do next."""
 
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from tautochrone.console.output import percent
+from tautochrone.plan.again import again
+from tautochrone.plan.file import Plan
 from tautochrone.replay.entry import OURS, PEER, PLANNED, Entry
 from tautochrone.report.figure import of_bytes
 
@@ -69,6 +73,37 @@ def verdict(
         return [headline, f"{above}{against}."]
     smallest = f"The smallest that holds this recording is {ours:,} bytes{against}."
     return [headline, f"{above}.", smallest]
+
+
+def next_steps(
+    trace: Path, command: str, path: Path | None, plan: Plan | None, entries: Sequence[Entry]
+) -> list[str]:
+    """Return what to do next, in order. `command` starts the recorded program."""
+    recording = shlex.quote(str(trace))
+    if path is None or plan is None:
+        return [
+            f"Plan its heap: `tau plan {recording} -o plan.toml`",
+            f"Compare: `tau report {recording} --plan plan.toml --on tlsf,budget,glibc`",
+        ]
+    told = shlex.quote(str(path))
+    name = GUARANTEED if plan.system == GUARANTEED else "budget"
+    found = [entry for entry in entries if entry.name == name and entry.footprint_bytes]
+    if not found:
+        return [f"Check the plan: `tau replay {recording} --on tlsf,{name} --plan {told}`"]
+    if not found[0].held or found[0].footprint_bytes > plan.heap_bytes:
+        return [f"Plan both together: `{again(path, plan, [trace])}`"]
+    if plan.layout == "host":
+        steps = [f"Run it in this heap: `tau run --plan {told} -- {command}`"]
+    else:
+        steps = [
+            f"Check each call on the target's machine code: `tau verify {told} {recording}`",
+            "Build the heap into the firmware: `tau plan … --header heap_plan.h`",
+        ]
+    if len(plan.traces) == 1 and name != GUARANTEED:
+        steps.append(
+            "Record more runs and plan them together: this plan knows one, and runs differ."
+        )
+    return steps
 
 
 def _above(heap: int, peak_live_bytes: int, plan_peaks: Sequence[int]) -> str:

@@ -4,6 +4,7 @@ Method: a page with every panel is loaded in a headless browser, which keeps a l
 and of its console; a page that does ask, and one that throws, show that the log would tell.
 """
 
+import html
 import json
 import re
 import subprocess
@@ -27,7 +28,7 @@ from tautochrone.replay.entry import (
 )
 from tautochrone.report import cost_figures, heap_figures, page, picture
 from tautochrone.report.curves import Curves, curves_of
-from tautochrone.report.figure import draw
+from tautochrone.report.svg import NARROW_PIXELS, WIDE_PIXELS, draw
 from tautochrone.report.verdict import verdict
 
 HOSTILE = 'a</script><img src="http://hostile.invalid/x.png"> & "b"'
@@ -98,7 +99,7 @@ def load(folder: Path, text: str) -> dict[str, object]:
         "drawn": int(drawn.group(1)) if drawn else None,
         "failed": 'id="failure" hidden' not in done.stdout,
         "requests": [url for url in urls if re.match(r"(https?|wss?):", url)],
-        "errors": [line for line in console if "[bokeh" not in line],
+        "errors": console,
     }
 
 
@@ -118,10 +119,43 @@ def test_the_check_sees_a_request_and_an_error(tmp_path: Path, report: str) -> N
     assert blocked["requests"] == [] and "hostile.invalid" in str(blocked["errors"])
     open_page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", asking)
     assert "http://hostile.invalid/y.js" in load(tmp_path, open_page)["requests"]
-    throwing = report.replace("whenDrawn();\n</script>", "whenDrawn(); nonsense();\n</script>")
-    assert throwing != report
+    throwing = report.replace("</script>", "nonsense();\n</script>")
     seen = load(tmp_path, throwing)
     assert seen["failed"] and "nonsense" in str(seen["errors"])
+
+
+def faults(folder: Path, text: str) -> list[str]:
+    """What is cut off, overlaps or scrolls in a report at all widths, in the dark and on paper.
+
+    Frames of one page have the widths and the scheme; on paper, the rules of paper are all media's.
+    """
+    paper = text.replace("@media print", "@media all")
+    frames = [(420, "light", text), (800, "light", text), (1400, "dark", text), (700, "light", paper)]
+    shown = "".join(
+        f'<iframe style="width:{width}px; height:900px; border:0; color-scheme:{scheme}"'
+        f' name="{width} {scheme}" srcdoc="{html.escape(page)}"></iframe>'
+        for width, scheme, page in frames
+    )
+    check = (Path(__file__).parent / "boxes.js").read_text("utf-8")
+    (folder / "frames.html").write_text(f"<body>{shown}<script>{check}</script></body>")
+    program = picture.browser()
+    assert program, "make check installs chromium"
+    command = [*picture.browser_command(program, folder / "profile"), "--dump-dom"]
+    command += ["--window-size=1500,1000", (folder / "frames.html").as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    said = re.search(r'<body data-faults="([^"]*)"', done.stdout)
+    assert said, done.stderr
+    return list(json.loads(html.unescape(said[1])))
+
+
+def test_nothing_is_cut_off_or_overlaps(tmp_path: Path, report: str) -> None:
+    assert faults(tmp_path, report) == []
+    large = report.replace("font: 12px", "font: 24px")
+    found = " ".join(faults(tmp_path, large))
+    assert "overlaps" in found and "outside" in found
+    wide = report.replace("<main>", '<main><p style="width: 1000px">wide</p>')
+    assert {fault.split(":")[0] for fault in faults(tmp_path, wide)} >= {"420 light", "800 light"}
+    assert "scheme" in " ".join(faults(tmp_path, report.replace("--paper: #14181f", "--paper: #fff")))
 
 
 def test_text_of_others_is_escaped(report: str) -> None:
@@ -133,7 +167,7 @@ def test_text_of_others_is_escaped(report: str) -> None:
 def test_csv_holds_what_is_drawn() -> None:
     assert heap_figures.footprints(entries(), 1000).csv() == (
         "system,footprint_bytes,footprint_over_peak_live\n"
-        "glibc,3000,3.0\ntlsf,2000,2.0\nbudget,1500,1.5\n"
+        "budget,1500,1.5\ntlsf,2000,2.0\nglibc,3000,3.0\n"
     )
 
 
@@ -210,15 +244,14 @@ def test_a_picture_is_small(name: str, tmp_path: Path, report: str) -> None:
 
 def test_circles_of_the_sizes_are_not_cut_off() -> None:
     """The largest count, whose circle may be the largest too, has room above it."""
-    plot = draw(heap_figures.sizes([(24, 1000, 900), (1000, 1, 1)], {24}).figure)
-    assert plot.y_range.start < 1 and plot.y_range.end > 2 * 1000
+    figure = heap_figures.sizes([(24, 1000, 900), (1000, 1, 1)], {24}).figure
+    assert figure is not None and figure.y.start < 1 and figure.y.end > 2 * 1000
 
 
 def test_each_small_figure_names_its_axes() -> None:
     curves = some_curves()
-    _, grid = draw(heap_figures.pools(curves, [(24, 1), (104, 2)]).figure).children
-    small = [child for child, *_ in grid.children]
-    titles = {(one.xaxis[0].axis_label, one.yaxis[0].axis_label) for one in small}
+    small = heap_figures.pools(curves, [(24, 1), (104, 2)]).figure.also
+    titles = {(one.x.label, one.y.label) for one in small}
     assert len(small) == 2 and titles == {(curves.x_label, "objects")}
     assert curves.x_label == "time (µs)"
 
