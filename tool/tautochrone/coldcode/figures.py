@@ -169,7 +169,8 @@ def footprint(space: Space, frames: int) -> Panel:
     ):
         look = {"x": "name", "y": name, "color": color, "label": label}
         marks.append(mark("line", drawn, line_width=2, **look))
-        tips = [f"T = {share(part)}: {size:,} B" for part, size in zip(parts, columns[name], strict=True)]
+        sizes = zip(drawn["name"], columns[name], strict=True)
+        tips = [f"T = {part}: {size:,} B" for part, size in sizes]
         marks.append(mark("scatter", {**drawn, "tip": tips}, **look))
     figure = Figure(
         Axis("threshold T", names=drawn["name"]),
@@ -228,8 +229,8 @@ def _lines(points: Sequence[Point], y: Axis, values: Sequence[float]) -> Figure:
         drawn = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
         label = f"{NAMES[planner]}, {frames} frames"
         look = {"x": "name", "y": "value", "color": COLORS[planner], "label": label}
-        marks.append(mark("line", drawn, dash=DASHES[frames], line_width=1.6, **look))
         marks.append(mark("scatter", drawn, **look))
+        marks.append(mark("line", drawn, dash=DASHES[frames], **look))
     names = [share(part) for part in dict.fromkeys(one.threshold for one in points)]
     return Figure(
         Axis("threshold T", names=names),

@@ -91,7 +91,9 @@ def _costs(entries: Sequence[Entry], unit: str, title: str, caption: str) -> Pan
     marks = [mark("hbar", columns, color=GRAY, alpha=0.35, **bars)]
     for name, marker, color, label in STATISTICS:
         if any(columns[name]):
-            tips = [f"{row['row']}, {row['calls']:,} calls: {label} {row[name]:,}" if row[name] else "" for row in rows]
+            tips = [
+                f"{row['row']}, {row['calls']:,} calls: {label} {row[name] or 0:,}" for row in rows
+            ]
             look = {"marker": marker, "color": color, "label": label}
             marks.append(mark("scatter", {**columns, "tip": tips}, x=name, y="row", **look))
     figure = Figure(

@@ -58,7 +58,7 @@ class Limit:
     color: str
     across: str = "width"
     text: str = ""
-    is_dashed: bool = True
+    dash: str = "dashed"
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,7 @@ def _pool_over_time(curves: Curves, size: int, count: int) -> Figure:
             mark("area", band, x="x", y1="zero", y2="high", color=GRAY, alpha=0.3),
             mark("step", band, x="x", y="high", color=GRAY),
         ],
-        limits=[Limit(count, BLUE, is_dashed=False)],
+        limits=[Limit(count, BLUE, dash="solid")],
         height=SMALL_HEIGHT_PIXELS,
         title=f"{size:,} B × {count:,}",
     )

@@ -30,10 +30,13 @@ whenClicked("button[data-csv]", (button) => {
   const text = document.getElementById("csv-" + button.dataset.csv).textContent;
   save(button.dataset.csv + ".csv", "text/csv", text);
 });
-// The figure next to the button, with its style.
+// The figure next to the button, with its style: it is a file of its own.
 whenClicked("button[data-svg]", (button) => {
   const drawn = button.closest("figure, section").querySelector("svg").cloneNode(true);
-  drawn.prepend(document.getElementById("of-figures").cloneNode(true));
+  const style = document.createElementNS(drawn.namespaceURI, "style");
+  const rules = [...document.styleSheets[0].cssRules].map((rule) => rule.cssText);
+  style.textContent = rules.filter((text) => text.startsWith(".figure")).join("\n");
+  drawn.prepend(style);
   save(button.dataset.svg + ".svg", "image/svg+xml", new XMLSerializer().serializeToString(drawn));
 });
 // A series of the legend hides and shows.

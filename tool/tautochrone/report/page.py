@@ -9,7 +9,7 @@ from string import Template
 from typing import Any
 
 from tautochrone.report.figure import SMALL_HEIGHT_PIXELS, Figure, Panel
-from tautochrone.report.svg import NARROW_PIXELS, SMALL_PIXELS, STYLE, WIDE_PIXELS, draw
+from tautochrone.report.svg import NARROW_PIXELS, SMALL_PIXELS, WIDE_PIXELS, draw
 
 HERE = Path(__file__).parent
 PLAN, MADE = ("plan", "The plan"), ("made", "How this report was made")
@@ -70,7 +70,6 @@ def page(
         sections=sections,
         provenance=_definitions(provenance),
         style=(HERE / "page.css").read_text("utf-8"),
-        figures=STYLE,
         behavior=(HERE / "page.js").read_text("utf-8"),
     )
     # Low surrogates stand for the bytes of a name that is not UTF-8.
@@ -92,8 +91,8 @@ def _section(panel: Panel) -> str:
     shown, kinds = (_table(panel), ("CSV",)) if figure is None else ("", ("CSV", "SVG"))
     if figure is not None:
         drawn = [replace(figure, title=figure.title or panel.title), *figure.also]
-        shown = "".join(_drawn(one, f"{panel.name}-{n}" if n else "") for n, one in enumerate(drawn))
-        shown = f'<div class="figures">{shown}</div>'
+        names = ["", *(f"{panel.name}-{number}" for number in range(1, len(drawn)))]
+        shown = f'<div class="figures">{"".join(map(_drawn, drawn, names))}</div>'
     buttons = " ".join(_button(kind, panel.name) for kind in kinds)
     lines = f'<dl class="lines">{_definitions(panel.lines)}</dl>' if panel.lines else ""
     return (

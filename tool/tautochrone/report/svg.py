@@ -9,11 +9,11 @@ largest value of a pixel's column stay, so no peak disappears. Points at the sam
 
 import html
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tautochrone.report.figure import RED, ZERO, Axis, Figure, Limit, Mark
+from tautochrone.report.figure import RED, ZERO, Axis, Figure, Limit, Mark, Peak
 
 # A narrow page is touched: its figures have no texts for a pointer.
 WIDE_PIXELS, NARROW_PIXELS, SMALL_PIXELS = 760, 380, 250
@@ -21,22 +21,9 @@ GAP, LINE, SWATCH = 8, 16, 14  # Pixels: around texts, of a line of text, of a l
 NAMES_PART_MAX = 0.5  # Of the width, for the names of rows.
 ROWS_OF_NAMES_MAX = 4
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-# What each style sheet of a figure says; a saved file has the colors of paper.
-STYLE = """.figure { display: block; font: 12px system-ui, "DejaVu Sans", sans-serif; }
-.figure text { fill: currentColor; }
-.figure .faint { fill-opacity: 0.72; }
-.figure .strong { font-weight: 600; }
-.figure .grid { stroke: currentColor; stroke-opacity: 0.14; fill: none; }
-.figure .key { cursor: pointer; }
-.figure .key.off { opacity: 0.4; }
-.figure .series.off { display: none; }
-"""
 # Paths of points, from their middle.
 SHAPES = {
-    "circle": "h0",
-    "square": "h0",
-    "dash": "m-6 0h12",
-    "bar": "m0-9v18",
+    **{"circle": "h0", "square": "h0", "dash": "m-6 0h12", "bar": "m0-9v18"},
     "triangle": "m0-3.5l3.5 6h-7z",
     "diamond": "m0-5l5 5l-5 5l-5-5z",
     "star": "m0-8l2 6h6l-5 4l2 6l-5-4l-5 4l2-6l-5-4h6z",
@@ -44,7 +31,7 @@ SHAPES = {
 # Width and ends of strokes; other shapes are filled.
 STROKED = {"circle": (5, "round"), "square": (4, "square"), "dash": (3, "butt"), "bar": (3, "butt")}
 ABSENT = {"tip": "", "size": 0}  # Options that a mark may lack.
-DASHES = {"solid": "", "dashed": "6 4", "dotted": "2 3"}
+DASHES = {"dashed": "6 4", "dotted": "2 3"}
 
 
 def text_pixels(text: str) -> float:
@@ -79,17 +66,12 @@ class Scale:
     start: float
     end: float
 
-    @property
-    def is_log(self) -> bool:
-        """Whether equal ratios have equal lengths."""
-        return self.axis.is_log or self.axis.zero_to is not None
-
     def __call__(self, value: Any) -> float:
         """The pixel of a number, of a name, or of a name and an offset in parts of its room."""
         if self.axis.names is not None:
             name, offset = value if isinstance(value, tuple) else (value, 0.0)
             value = self.axis.names.index(name) + 0.5 + offset if isinstance(name, str) else name
-        if self.is_log:
+        if self.axis.is_log:
             value = max(value, self.low)
             part = math.log(value / self.low) / math.log(self.high / self.low)
         else:
@@ -101,10 +83,10 @@ class Scale:
         if self.axis.names is not None:
             return [(self(name), name) for name in self.axis.names]
         text = bytes_text if self.axis.is_bytes else number_text
-        values = self._powers(count) if self.is_log else self._steps(count)
+        values = self._powers(count) if self.axis.is_log else self._steps(count)
         told = [(self(v), text(v)) for v in values if self.low <= v * 1.0001 and v <= self.high]
         if self.axis.zero_to is not None:
-            told = [(self(ZERO), "0"), *told]
+            told = [(self(ZERO), "0"), *(tick for tick in told if tick[1] != "0.5")]
         return told
 
     def _steps(self, count: int) -> list[float]:
@@ -122,12 +104,12 @@ class Scale:
         base = 2.0 if self.axis.is_bytes else 10.0
         first = math.floor(math.log(self.low, base) + 1e-9)
         last = math.ceil(math.log(self.high, base))
-        inside = ((1, 2, 5), (1, 3), (1,)) if base == 10.0 else ((1,),)
-        for digits in inside:
-            if (last - first) * len(digits) <= count:
-                return [base**power * digit for power in range(first, last + 1) for digit in digits]
         stride = math.ceil((last - first) / max(count, 1))
-        return [base**power for power in range(first, last + 1) if power % stride == 0]
+        powers = [base**power for power in range(first, last + 1) if power % stride == 0]
+        inside = ((1, 2, 5), (1, 3)) if base == 10.0 and stride == 1 else ()
+        fitting = (digits for digits in inside if (last - first) * len(digits) <= count)
+        digits = next(fitting, (1,))
+        return [power * digit for power in powers for digit in digits]
 
 
 def _scale(figure: Figure, side: str, start: float, end: float) -> Scale:
@@ -136,7 +118,8 @@ def _scale(figure: Figure, side: str, start: float, end: float) -> Scale:
     if axis.names is not None:
         return Scale(axis, 0, max(len(axis.names), 1), start, end)
     if axis.zero_to is not None:
-        return Scale(axis, ZERO * 0.8, 2 * max(axis.zero_to, 1), start, end)
+        high = 2 * max(axis.zero_to, 1)
+        return Scale(replace(axis, is_log=True), ZERO * 0.8, high, start, end)
     keys = ("x", "left", "right") if side == "x" else ("y", "y1", "y2", "top", "bottom")
     values = [v for m in figure.marks for k in keys if k in m.options for (v,) in rows(m, k)]
     across = "height" if side == "x" else "width"
@@ -175,14 +158,12 @@ def _fill(mark: Mark, color: str = "") -> str:
     return f'fill="{color or mark.options["color"]}" fill-opacity="{mark.options.get("alpha", 1)}"'
 
 
-def _stroke(color: str, width: float = 1.5, dash: str = "solid", alpha: float = 1) -> str:
-    dashed = f' stroke-dasharray="{DASHES[dash]}"' if dash != "solid" else ""
-    return f'fill="none" stroke="{color}" stroke-width="{width}" stroke-opacity="{alpha}"{dashed}'
-
-
-def _line_of(mark: Mark) -> str:
-    look = mark.options
-    return _stroke(look["color"], look.get("line_width", 1.5), look.get("dash", "solid"))
+def _stroke(
+    color: str, line_width: float = 1.5, dash: str = "", alpha: float = 1, **_: Any
+) -> str:
+    dashed = f' stroke-dasharray="{DASHES[dash]}"' if dash in DASHES else ""
+    look = f'stroke="{color}" stroke-width="{line_width}" stroke-opacity="{alpha}"'
+    return f'fill="none" {look}{dashed}'
 
 
 def _shape(tag: str, tip: str) -> str:
@@ -198,7 +179,7 @@ def _by_pixel(mark: Mark, x: Scale, y: Scale, low: str, high: str) -> list[tuple
         pixel = round(x(at))
         before = bins.get(pixel, (least, most))
         bins[pixel] = (min(least, before[0]), max(most, before[1]))
-    return [(pixel, round(y(most)), round(y(least))) for pixel, (least, most) in sorted(bins.items())]
+    return [(at, round(y(most)), round(y(least))) for at, (least, most) in sorted(bins.items())]
 
 
 def _corners(points: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -225,20 +206,21 @@ def _area(mark: Mark, x: Scale, y: Scale) -> str:
     """The area between two curves of steps."""
     if not (bins := _by_pixel(mark, x, y, "y1", "y2")):
         return ""
-    high, low = ([*_corners((bin[0], bin[i]) for bin in bins), (round(x.end), bins[-1][i])] for i in (1, 2))
+    bins.append((round(x.end), *bins[-1][1:]))
+    high, low = (_corners((each[0], each[i]) for each in bins) for i in (1, 2))
     return f'<path d="{_path(high + low[::-1])}Z" {_fill(mark)}/>'
 
 
 def _step(mark: Mark, x: Scale, y: Scale) -> str:
     """A curve of steps."""
     bins = _by_pixel(mark, x, y, "y", "y")
-    path = _path(_corners((at, high) for at, high, _ in bins)) if bins else ""
-    return f'<path d="{path}" {_line_of(mark)}/>' if bins else ""
+    path = _path(_corners((at, high) for at, high, _ in bins)) if bins else "M0 0"
+    return f'<path d="{path}" {_stroke(**mark.options)}/>'
 
 
 def _line(mark: Mark, x: Scale, y: Scale) -> str:
     points = "L".join(f"{_number(x(a))} {_number(y(b))}" for a, b in rows(mark, "x", "y"))
-    return f'<path d="M{points}" {_line_of(mark)}/>' if points else ""
+    return f'<path d="M{points}" {_stroke(**mark.options)}/>' if points else ""
 
 
 def _scatter(mark: Mark, x: Scale, y: Scale) -> str:
@@ -251,8 +233,8 @@ def _scatter(mark: Mark, x: Scale, y: Scale) -> str:
     look = _fill(mark)
     if marker in STROKED and not any(size for _, _, size in points):
         wide, ends = STROKED[marker]
-        look = _stroke(color, wide, alpha=mark.options.get("alpha", 1))
-        look += f' stroke-linecap="{ends}"'
+        alpha = mark.options.get("alpha", 1)
+        look = f'{_stroke(color, wide, alpha=alpha)} stroke-linecap="{ends}"'
     if not any(size or tip for (_, _, size), tip in points.items()):
         path = "".join(f"M{a} {b}{SHAPES[marker]}" for a, b, _ in sorted(points))
         return f'<path d="{path}" {look}/>' if path else ""
@@ -290,13 +272,9 @@ def _vbar(mark: Mark, x: Scale, y: Scale) -> str:
     return made
 
 
-GLYPHS: dict[str, Callable[[Mark, Scale, Scale], str]] = {
-    "area": _area,
-    "step": _step,
-    "line": _line,
-    "scatter": _scatter,
-    "hbar": _hbar,
-    "vbar": _vbar,
+GLYPHS = {
+    **{"area": _area, "step": _step, "line": _line},
+    **{"scatter": _scatter, "hbar": _hbar, "vbar": _vbar},
 }
 
 
@@ -336,12 +314,13 @@ def _sample(one: Mark | Limit) -> str:
     """How a series looks, left of its name in the legend."""
     line = f'<path d="M0 -4h{SWATCH}" '
     if isinstance(one, Limit):
-        return f"{line}{_stroke(one.color, 2, 'dashed' if one.is_dashed else 'solid')}/>"
+        return f"{line}{_stroke(one.color, 2, one.dash)}/>"
     if one.glyph == "scatter":
-        alone = Mark("", {"at": [SWATCH / 2], "up": [-4]}, {**one.options, "x": "at", "y": "up", "size": 0})
+        options = {**one.options, "x": "at", "y": "up", "size": 0}
+        alone = Mark("", {"at": [SWATCH / 2], "up": [-4]}, options)
         return _scatter(alone, lambda at: at, lambda at: at)
     if one.glyph in ("step", "line"):
-        return f"{line}{_line_of(one)}/>"
+        return f"{line}{_stroke(**one.options)}/>"
     return f'<rect y="-9" width="{SWATCH}" height="10" {_fill(one)}/>'
 
 
@@ -370,46 +349,42 @@ def _legend(figure: Figure, width: int, top: int) -> tuple[str, int, list[str]]:
 # ---- Figures
 
 
-def _frame(figure: Figure, x: Scale, y: Scale, left: float, width: float) -> str:
-    """Grid, ticks and the name of the x axis; the y axis is named above the plot."""
-    made, room = "", int((x.end - x.start) / 75)
-    bottom, top = round(y.start), round(y.end)
-    if figure.y.names is not None:
-        bottom, top = top, bottom
-    grid = ""
-    for at, text in y.ticks(figure.height // 32):
-        if figure.y.names is None:
-            grid += f"M{round(x.start)} {round(at)}H{round(x.end)}"
-        made += _text(left - GAP, at + 4, _fitted(text, left - GAP), "end")
-    placed = _in_rows(x.ticks(room), width)
-    for middle, row, text in placed:
+def _frame(figure: Figure, x: Scale, y: Scale, width: int) -> tuple[str, float]:
+    """Grid and texts around the plot, and the pixel below them. The y axis is named on top."""
+    made, left, bottom = "", x.start - GAP, max(y.start, y.end)
+    grid = f"M{x.start:.0f} {bottom}H{x.end:.0f}"
+    for at, text in _y_ticks(y):
+        grid += f"M{x.start:.0f} {at:.0f}H{x.end:.0f}" if figure.y.names is None else ""
+        made += _text(left, at + 4, _fitted(text, left), "end")
+    below = bottom
+    ticks = x.ticks(int((x.end - x.start) / 70))
+    for middle, row, text in _in_rows(ticks, width):
+        below = max(below, bottom + LINE * (row + 1))
         made += _text(middle, bottom + LINE * (row + 1), text, "middle", "faint")
     if figure.x.names is None:
-        grid += "".join(f"M{round(at)} {top}V{bottom}" for at, _ in x.ticks(room))
+        grid += "".join(f"M{at:.0f} {min(y.start, y.end)}V{bottom}" for at, _ in ticks)
     if figure.x.label:
-        below = max((row for _, row, _ in placed), default=0) + 2
-        made += _text(x.end, bottom + LINE * below + 3, figure.x.label, "end", "faint")
-    axis = f"M{round(x.start)} {bottom}H{round(x.end)}"
-    return f'<path class="grid" d="{grid}{axis}"/>{made}'
+        below += LINE + 3
+        made += _text(x.end, below, figure.x.label, "end", "faint")
+    made += _text(0, 11, figure.y.label, kind="faint") if figure.y.label else ""
+    return f'<path class="grid" d="{grid}"/>{made}', below + 5
 
 
-def _limits(figure: Figure, x: Scale, y: Scale, series: list[str]) -> str:
-    made = ""
-    for limit in figure.limits:
-        path = f"M{round(x.start)} {_number(y(limit.at))}H{round(x.end)}"
-        if limit.across == "height":
-            path = f"M{_number(x(limit.at))} {round(y.end)}V{round(y.start)}"
-        dash = "dashed" if limit.is_dashed else "solid"
-        drawn = f'<path d="{path}" {_stroke(limit.color, 1.5, dash)}/>'
-        made += _grouped(drawn, limit.text, series)
-    return made
+def _y_ticks(y: Scale) -> list[tuple[float, str]]:
+    return y.ticks(int(abs(y.end - y.start) / 32))
 
 
-def _grouped(drawn: str, label: str, series: list[str]) -> str:
-    """A series of the legend, which page.js hides and shows."""
-    if label not in series:
-        return drawn
-    return f'<g class="series" data-series="{series.index(label)}">{drawn}</g>'
+def _limit(limit: Limit, x: Scale, y: Scale) -> str:
+    path = f"M{x.start:.0f} {_number(y(limit.at))}H{x.end:.0f}"
+    if limit.across == "height":
+        path = f"M{_number(x(limit.at))} {y.start}V{y.end}"
+    return f'<path d="{path}" {_stroke(limit.color, 1.5, limit.dash)}/>'
+
+
+def _peak(peak: Peak, x: Scale, y: Scale) -> str:
+    at, height, anchor = x(peak.x), y(peak.y), "end" if peak.is_left else "start"
+    text = _text(at + (-10 if peak.is_left else 10), height + 4, peak.text, anchor, "strong")
+    return f'<path d="M{at:.1f} {height:.1f}{SHAPES["diamond"]}" fill="{RED}"/>{text}'
 
 
 def draw(figure: Figure, width: int) -> str:
@@ -417,32 +392,23 @@ def draw(figure: Figure, width: int) -> str:
     if width <= NARROW_PIXELS:
         bare = [replace(one, options={**one.options, "tip": ""}) for one in figure.marks]
         figure = replace(figure, marks=[one for one in bare if one.options.get("alpha") != 0])
-    top = LINE if figure.y.label else 4
-    legend, top, series = _legend(figure, width, top)
-    top += GAP
-    is_rows = figure.y.names is not None
-    lower, upper = (top, top + figure.height) if is_rows else (top + figure.height, top)
-    y = _scale(figure, "y", lower, upper)
-    names = max((text_pixels(text) for _, text in y.ticks(figure.height // 32)), default=0)
-    left = min(names, NAMES_PART_MAX * width) + GAP
+    legend, top, series = _legend(figure, width, LINE if figure.y.label else 4)
+    ends = [top + GAP + figure.height, top + GAP]
+    y = _scale(figure, "y", *(ends if figure.y.names is None else ends[::-1]))
+    names = max((text_pixels(text) for _, text in _y_ticks(y)), default=0)
     texts = [text for m in figure.marks if "text" in m.options for (text,) in rows(m, "text")]
-    right = max(map(text_pixels, texts), default=6) + GAP
-    x = _scale(figure, "x", left, width - right)
-    frame = _frame(figure, x, y, left, width)
+    right = width - max(map(text_pixels, texts), default=6) - GAP
+    x = _scale(figure, "x", min(names, NAMES_PART_MAX * width) + GAP, right)
+    frame, height = _frame(figure, x, y, width)
+    drawn = [(GLYPHS[m.glyph](m, x, y), m.options.get("label", "")) for m in figure.marks]
+    drawn += [(_limit(limit, x, y), limit.text) for limit in figure.limits]
     marks = "".join(
-        _grouped(GLYPHS[one.glyph](one, x, y), one.options.get("label", ""), series)
-        for one in figure.marks
+        # page.js hides and shows the series of the legend.
+        f'<g class="series" data-series="{series.index(name)}">{each}</g>' if name else each
+        for each, name in drawn
     )
-    if (peak := figure.peak) is not None:
-        at, side = (x(peak.x), y(peak.y)), -1 if peak.is_left else 1
-        marks += f'<path d="M{_number(at[0])} {_number(at[1])}{SHAPES["diamond"]}" fill="{RED}"/>'
-        anchor = "end" if peak.is_left else "start"
-        marks += _text(at[0] + side * 10, at[1] + 4, peak.text, anchor, "strong")
-    rows_below = max((row for _, row, _ in _in_rows(x.ticks(int((x.end - left) / 75)), width)), default=0)
-    height = top + figure.height + LINE * (rows_below + 1) + (LINE + 3 if figure.x.label else 0) + 4
-    label = _text(0, 11, figure.y.label, kind="faint") if figure.y.label else ""
+    peak = _peak(figure.peak, x, y) if figure.peak is not None else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" viewBox="0 0 {width} {height}"'
-        f' role="img" aria-label="{html.escape(figure.title)}">{label}{legend}{frame}{marks}'
-        f"{_limits(figure, x, y, series)}</svg>"
+        f' role="img" aria-label="{html.escape(figure.title)}">{legend}{frame}{marks}{peak}</svg>'
     )

@@ -20,7 +20,7 @@ from tautochrone.errors import TauError
 from tautochrone.plan.file import Plan, PlanClass, load_any_plan, save_plan
 from tautochrone.trace.file import TraceWriter
 from tool.tests.coldcode import made_kernel
-from tool.tests.report.test_report_page import load
+from tool.tests.report.test_report_page import faults, load
 
 BY_POLICY = ["code-policies", "code-policies-time"]
 PANELS = ["code-ram", "code-footprint", "code-faults", "code-time", *BY_POLICY]
@@ -172,11 +172,12 @@ def test_a_program_and_a_kernel_share_a_report(made: Made, trace: Path, tmp_path
     assert document_of(made.recording, "--plan", plan, "-o", out, "--force")["panels"] == PANELS
 
 
-def test_the_report_asks_nobody(made: Made, tmp_path: Path) -> None:
+def test_the_report_asks_nobody_and_cuts_nothing_off(made: Made, tmp_path: Path) -> None:
     out = tmp_path / "r.html"
     called(coldcode.command, "report", made.recording, "--plan", made.plan, "-o", out)
     seen = load(tmp_path, out.read_text())
     assert seen == {"drawn": len(PANELS), "failed": False, "requests": [], "errors": []}
+    assert faults(tmp_path, out.read_text()) == []
 
 
 # ---- Missing and refused input

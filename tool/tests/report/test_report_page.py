@@ -130,7 +130,8 @@ def faults(folder: Path, text: str) -> list[str]:
     Frames of one page have the widths and the scheme; on paper, the rules of paper are all media's.
     """
     paper = text.replace("@media print", "@media all")
-    frames = [(420, "light", text), (800, "light", text), (1400, "dark", text), (700, "light", paper)]
+    frames = [(420, "light", text), (800, "light", text), (1400, "dark", text)]
+    frames.append((700, "light", paper))
     shown = "".join(
         f'<iframe style="width:{width}px; height:900px; border:0; color-scheme:{scheme}"'
         f' name="{width} {scheme}" srcdoc="{html.escape(page)}"></iframe>'
@@ -155,7 +156,8 @@ def test_nothing_is_cut_off_or_overlaps(tmp_path: Path, report: str) -> None:
     assert "overlaps" in found and "outside" in found
     wide = report.replace("<main>", '<main><p style="width: 1000px">wide</p>')
     assert {fault.split(":")[0] for fault in faults(tmp_path, wide)} >= {"420 light", "800 light"}
-    assert "scheme" in " ".join(faults(tmp_path, report.replace("--paper: #14181f", "--paper: #fff")))
+    pale = report.replace("--paper: #14181f", "--paper: #fff")
+    assert "another scheme" in " ".join(faults(tmp_path, pale))
 
 
 def test_text_of_others_is_escaped(report: str) -> None:
