@@ -79,12 +79,12 @@ def bars(panel: dict[str, Any], results: dict[str, Any]) -> tuple[Figure, Column
         columns[name] = [row.get(group) for group in groups]
         known = [group for group in groups if row.get(group) is not None]
         drawn = {
-            "at": [(group, (place + 0.5) * width - BARS_WIDTH / 2) for group in known],
+            "x": [(group, (place + 0.5) * width - BARS_WIDTH / 2) for group in known],
             "top": [row[group] for group in known],
             "tip": [f"{name}, {group}: {row[group]:,.6g}" for group in known],
         }
         look = {"color": COLORS[order.index(name)], "label": name}
-        marks.append(mark("vbar", drawn, x="at", top="top", bottom=low, width=width, **look))
+        marks.append(mark("bars", drawn, bottom=low, width=width, **look))
         most = max(most, *(row[group] for group in known), low)
     end = most * (2 if panel.get("log") else 1.05)
     return drawn_figure(panel, results, Axis(panel["x"], groups), (low, end), marks), columns

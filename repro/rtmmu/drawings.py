@@ -48,10 +48,7 @@ def curves(panel: dict[str, Any], results: dict[str, Any]) -> tuple[Figure, Colu
     for system, title in TITLES.items():
         events, low, high = (list(part) for part in zip(*points[system], strict=True))
         drawn = {"event": events, "low": low, "high": high}
-        marks = [
-            mark("area", drawn, x="event", y1="low", y2="high", color=BLUE, alpha=0.4),
-            mark("step", drawn, x="event", y="high", color=BLUE),
-        ]
+        marks = [mark("steps", drawn, x="event", y="high", color=BLUE, shade=0.4)]
         y = Axis(panel["y"], start=0, end=most * 1.05)
         figures.append(Figure(Axis(panel["x"]), y, marks, title=title))
         for name, values in zip(columns, ([system] * len(events), events, low, high), strict=True):

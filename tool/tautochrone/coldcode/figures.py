@@ -96,14 +96,14 @@ def ram(space: Space, plan: Point | None) -> Panel:
             "drawn": drawn_faults([point.faults for point in best]),
         }
         at = {"x": "ram_bytes", "y": "drawn"}
-        marks.append(mark("step", line, line_width=1.5, **at, **look))
-        marks.append(mark("scatter", _drawn(points), alpha=0.6, **at, **look))
+        marks.append(mark("steps", line, **at, **look))
+        marks.append(mark("scatter", _drawn(points), shade=0.6, **at, **look))
     floor = {
         "ram_bytes": [ram_bytes for ram_bytes, _ in space.floor],
         "drawn": drawn_faults([faults for _, faults in space.floor]),
     }
     look = {"color": RED, "dash": "dashed", "label": BOUND}
-    marks.append(mark("step", floor, **at, **look))
+    marks.append(mark("steps", floor, **at, **look))
     columns = _columns(space.points)
     if plan is not None:
         look = {"marker": "star", "color": RED, "label": "the plan"}
@@ -286,6 +286,6 @@ def _bars(points: Sequence[Point], x: Axis, values: Sequence[float]) -> Figure:
         "color": [POLICY_COLORS.get(one.policy, BLUE) for one in points],
         "tip": [f"{name}: {one.faults:,} faults" for name, one in zip(names, points, strict=True)],
     }
-    bars = {"y": "name", "left": 0, "right": "value", "color": "color", "alpha": 0.8}
+    bars = {"y": "name", "right": "value", "color": "color", "shade": 0.8}
     height = len(points) * SHORT_ROW_PIXELS
-    return Figure(x, Axis(names=names), [mark("hbar", drawn, **bars)], height=height)
+    return Figure(x, Axis(names=names), [mark("bars", drawn, **bars)], height=height)

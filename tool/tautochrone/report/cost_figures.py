@@ -87,8 +87,8 @@ def _costs(entries: Sequence[Entry], unit: str, title: str, caption: str) -> Pan
     least, most = min(values), max(values)
     is_log = most > LOG_ABOVE_RATIO * least
     start = least * 0.8 if is_log else 0
-    bars = {"y": "row", "left": start, "right": "max", "part": 0.3}
-    marks = [mark("hbar", columns, color=GRAY, alpha=0.35, **bars)]
+    bars = {"y": "row", "left": start, "right": "max", "width": 0.3}
+    marks = [mark("bars", columns, color=GRAY, shade=0.35, **bars)]
     for name, marker, color, label in STATISTICS:
         if any(columns[name]):
             tips = [
@@ -192,8 +192,7 @@ def _mapped(entries: Sequence[Entry]) -> Panel:
             columns[key] += values
         look = {"x": "event", "color": COLORS[place % len(COLORS)], "label": name}
         dash = "dashed" if entry.unit == CYCLES else "solid"
-        marks.append(mark("area", band, y1="min", y2="max", alpha=0.3, **look))
-        marks.append(mark("step", band, y="max", dash=dash, **look))
+        marks.append(mark("steps", band, y="max", low="min", shade=0.3, dash=dash, **look))
         told.append(
             f"{name}: at most {found.peak:,} pages, on average {found.mean:,.1f},"
             f" {found.faults:,} faults" + ("" if entry.held else f", {entry.cause}")
@@ -226,7 +225,7 @@ def _by_size(entries: Sequence[Entry], operation: str, unit: str) -> Panel | Non
         drawn = {"system": [entry.name] * len(points["size_bytes"]), **points}
         for key, values in drawn.items():
             columns[key] += values
-        look = {"marker": MARKERS[place % len(MARKERS)], "color": color, "alpha": 0.7}
+        look = {"marker": MARKERS[place % len(MARKERS)], "color": color, "shade": 0.7}
         at = {"x": "size_bytes", "y": unit, "label": entry.name}
         marks.append(mark("scatter", drawn, **at, **look))
         if bound := _bound(calls, unit):

@@ -62,16 +62,6 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Peak:
-    """A point with a text, which is to its left or right."""
-
-    x: float
-    y: float
-    text: str
-    is_left: bool
-
-
-@dataclass(frozen=True)
 class Figure:
     """A figure, whose plot has `height` pixels. `also` are figures below it: narrow
     ones, if they are not higher than SMALL_HEIGHT_PIXELS.
@@ -83,7 +73,6 @@ class Figure:
     limits: Sequence[Limit] = ()
     height: int = HEIGHT_PIXELS
     title: str = ""
-    peak: Peak | None = None
     also: Sequence[Figure] = ()
 
 

@@ -22,7 +22,6 @@ from tautochrone.report.figure import (
     Limit,
     Mark,
     Panel,
-    Peak,
     mark,
     of_bytes,
 )
@@ -34,19 +33,18 @@ TIPS_MAX = 120  # Of a curve.
 
 def live_bytes(curves: Curves) -> Panel:
     """The band between the fewest and the most live bytes of each bin."""
-    low, high = curves.live_bytes.low, curves.live_bytes.high
-    band = {"x": curves.x, "zero": 0 * low, "low": low, "high": high}
-    text = f"peak {of_bytes(curves.peak_bytes)}"
+    band = {"x": curves.x, "low": curves.live_bytes.low, "high": curves.live_bytes.high}
+    text = [f"peak {of_bytes(curves.peak_bytes)}"]
+    peak = {"x": [curves.peak_x], "y": [curves.peak_bytes], "text": text}
     figure = Figure(
         Axis(curves.x_label),
         Axis("live bytes", is_bytes=True, start=0),
         [
-            mark("area", band, x="x", y1="zero", y2="high", color=BLUE, alpha=0.18),
-            mark("area", band, x="x", y1="low", y2="high", color=BLUE, alpha=0.5),
-            mark("step", band, x="x", y="high", color=BLUE),
+            mark("steps", band, y="high", low=0, color=BLUE, shade=0.18),
+            mark("steps", band, y="high", low="low", color=BLUE, shade=0.5),
+            mark("scatter", peak, marker="diamond", color=RED),
             _tips(curves),
         ],
-        peak=Peak(curves.peak_x, curves.peak_bytes, text, curves.peak_x > curves.x[-1] / 2),
     )
     columns = {
         curves.x_label: curves.x.tolist(),
@@ -73,12 +71,12 @@ def _tips(curves: Curves) -> Mark:
         for first, last, low, high in zip(x[starts], ends, least, most, strict=True)
     ]
     drawn = {
-        "middle": (x[starts] + ends) / 2,
+        "x": (x[starts] + ends) / 2,
         "top": [curves.peak_bytes] * len(tips),
         "tip": tips,
     }
     width = together * (x[1] - x[0]) if len(x) > 1 else 1
-    return mark("vbar", drawn, x="middle", width=width, top="top", color=BLUE, alpha=0)
+    return mark("bars", drawn, width=width, color=BLUE, shade=0)
 
 
 def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
@@ -100,11 +98,11 @@ def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
         ],
         "tip": [f"{entry.name}: {size:,} B" for entry, size in zip(done, sizes, strict=True)],
     }
-    bars = {"y": "system", "left": 0, "right": "footprint_bytes", "text": "text"}
+    bars = {"y": "system", "right": "footprint_bytes"}
     figure = Figure(
         Axis("heap", is_bytes=True, start=0),
         Axis(names=columns["system"]),
-        [mark("hbar", drawn, color="color", **bars)],
+        [mark("bars", drawn, color="color", **bars)],
         limits=[Limit(peak_live_bytes, RED, "height", "peak of live bytes")],
         height=ROW_PIXELS * max(len(done), 1),
     )
@@ -162,7 +160,7 @@ def pools(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
         for (size, count), live in zip(classes, columns["peak_live_objects"], strict=True)
     ]
     drawn = {**columns, "tip": tips}
-    bars = {"top": "buckets", "color": BLUE, "label": "buckets (N)", "pixels": 7, "alpha": 0.6}
+    bars = {"top": "buckets", "color": BLUE, "label": "buckets (N)", "pixels": 7, "shade": 0.6}
     live = {"y": "peak_live_objects", "color": ORANGE, "label": "peak of live objects (P)"}
     largest = sorted(classes, key=lambda entry: entry[0] * entry[1], reverse=True)
     small = [_pool_over_time(curves, size, count) for size, count in largest[:CURVES_SHOWN_MAX]]
@@ -170,7 +168,7 @@ def pools(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
         Axis("object size of the pool", is_log=True, is_bytes=True),
         Axis("objects", start=0),
         [
-            mark("vbar", drawn, x="size_bytes", **bars),
+            mark("bars", drawn, x="size_bytes", **bars),
             mark("scatter", drawn, x="size_bytes", marker="dash", **live),
         ],
         also=small,
@@ -184,15 +182,11 @@ def pools(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
 
 def _pool_over_time(curves: Curves, size: int, count: int) -> Figure:
     """The live objects of one class."""
-    high = curves.classes[size].high
-    band = {"x": curves.x, "zero": 0 * high, "high": high}
+    band = {"x": curves.x, "y": curves.classes[size].high}
     return Figure(
         Axis(curves.x_label),
         Axis("objects", start=0),
-        [
-            mark("area", band, x="x", y1="zero", y2="high", color=GRAY, alpha=0.3),
-            mark("step", band, x="x", y="high", color=GRAY),
-        ],
+        [mark("steps", band, low=0, color=GRAY, shade=0.3)],
         limits=[Limit(count, BLUE, dash="solid")],
         height=SMALL_HEIGHT_PIXELS,
         title=f"{size:,} B × {count:,}",
@@ -244,7 +238,7 @@ def sizes(
                 name: [values[index] for index in chosen]
                 for name, values in {**columns, "pixels": pixels, "tip": tips}.items()
             }
-            look = {"size": "pixels", "color": color, "alpha": 0.55, "label": label}
+            look = {"size": "pixels", "color": color, "shade": 0.55, "label": label}
             marks.append(mark("scatter", drawn, x="size_bytes", y="allocations", **look))
     counts = columns["allocations"]
     figure = Figure(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tautochrone.report.figure import RED, ZERO, Axis, Figure, Limit, Mark, Peak
+from tautochrone.report.figure import ZERO, Axis, Figure, Limit, Mark
 
 # A narrow page is touched: its figures have no texts for a pointer.
 WIDE_PIXELS, NARROW_PIXELS, SMALL_PIXELS = 760, 380, 250
@@ -30,7 +30,8 @@ SHAPES = {
 }
 # Width and ends of strokes; other shapes are filled.
 STROKED = {"circle": (5, "round"), "square": (4, "square"), "dash": (3, "butt"), "bar": (3, "butt")}
-ABSENT = {"tip": "", "size": 0}  # Options that a mark may lack.
+# Options that a mark may lack.
+ABSENT = {"tip": "", "size": 0, "text": "", "low": 0, "bottom": 0, "left": 0}
 DASHES = {"dashed": "6 4", "dotted": "2 3"}
 
 
@@ -120,8 +121,9 @@ def _scale(figure: Figure, side: str, start: float, end: float) -> Scale:
     if axis.zero_to is not None:
         high = 2 * max(axis.zero_to, 1)
         return Scale(replace(axis, is_log=True), ZERO * 0.8, high, start, end)
-    keys = ("x", "left", "right") if side == "x" else ("y", "y1", "y2", "top", "bottom")
-    values = [v for m in figure.marks for k in keys if k in m.options for (v,) in rows(m, k)]
+    keys = ("x", "left", "right") if side == "x" else ("y", "low", "top", "bottom")
+    given = [(m, k) for m in figure.marks for k in keys if k in m.options or k in m.columns]
+    values = [value for mark, key in given for (value,) in rows(mark, key)]
     across = "height" if side == "x" else "width"
     values += [limit.at for limit in figure.limits if limit.across == across]
     values = [v for v in values if not isinstance(v, tuple | str) and (v > 0 or not axis.is_log)]
@@ -154,16 +156,13 @@ def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _fill(mark: Mark, color: str = "") -> str:
-    return f'fill="{color or mark.options["color"]}" fill-opacity="{mark.options.get("alpha", 1)}"'
+def _fill(color: str, shade: float = 1, **_: Any) -> str:
+    return f'fill="{color}" fill-opacity="{shade}"'
 
 
-def _stroke(
-    color: str, line_width: float = 1.5, dash: str = "", alpha: float = 1, **_: Any
-) -> str:
+def _stroke(color: str, line_width: float = 1.5, dash: str = "", **_: Any) -> str:
     dashed = f' stroke-dasharray="{DASHES[dash]}"' if dash in DASHES else ""
-    look = f'stroke="{color}" stroke-width="{line_width}" stroke-opacity="{alpha}"'
-    return f'fill="none" {look}{dashed}'
+    return f'fill="none" stroke="{color}" stroke-width="{line_width}"{dashed}'
 
 
 def _shape(tag: str, tip: str) -> str:
@@ -172,50 +171,38 @@ def _shape(tag: str, tip: str) -> str:
     return f"<{tag}{title}"
 
 
-def _by_pixel(mark: Mark, x: Scale, y: Scale, low: str, high: str) -> list[tuple[int, int, int]]:
-    """Each column of pixels with its largest and smallest value, as pixels."""
-    bins: dict[int, tuple[float, float]] = {}
-    for at, least, most in rows(mark, "x", low, high):
-        pixel = round(x(at))
-        before = bins.get(pixel, (least, most))
-        bins[pixel] = (min(least, before[0]), max(most, before[1]))
-    return [(at, round(y(most)), round(y(least))) for at, (least, most) in sorted(bins.items())]
-
-
-def _corners(points: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The corners of a curve of steps, on which each value holds to the next one."""
-    made: list[tuple[int, int]] = []
-    for at, value in points:
-        made += [(at, made[-1][1] if made else value), (at, value)]
-    return made
-
-
-def _path(corners: Sequence[tuple[int, int]]) -> str:
-    """The path along these corners, without those that are on a straight line."""
-    path, before = "M{} {}".format(*corners[0]), corners[0]
-    for corner, after in zip(corners[1:], [*corners[2:], (-1, -1)], strict=True):
-        if any(a == b == c for a, b, c in zip(before, corner, after, strict=True)):
-            continue
-        across, down = corner[0] - before[0], corner[1] - before[1]
-        path += (f"h{across}" if across else "") + (f"v{down}" if down else "")
-        before = corner
+def _path(points: Sequence[tuple[int, int]]) -> str:
+    """The path of steps: each value holds to the next point."""
+    (x, y), last = points[0], points[-1]
+    path = f"{x} {y}"
+    for at, value in points[1:]:
+        if value != y or (at, value) == last:
+            path += f"h{at - x}" + (f"v{value - y}" if value != y else "")
+            x, y = at, value
     return path
 
 
-def _area(mark: Mark, x: Scale, y: Scale) -> str:
-    """The area between two curves of steps."""
-    if not (bins := _by_pixel(mark, x, y, "y1", "y2")):
+def _steps(mark: Mark, x: Scale, y: Scale) -> str:
+    """A curve of steps through the largest `y` of each column of pixels.
+
+    With `low`, the area down to its smallest value is filled, `shade` opaque.
+    """
+    bins: dict[int, tuple[float, float]] = {}
+    for at, value, low in rows(mark, "x", "y", "low"):
+        pixel = round(x(at))
+        before = bins.get(pixel, (value, low))
+        bins[pixel] = (max(value, before[0]), min(low, before[1]))
+    if not bins:
         return ""
-    bins.append((round(x.end), *bins[-1][1:]))
-    high, low = (_corners((each[0], each[i]) for each in bins) for i in (1, 2))
-    return f'<path d="{_path(high + low[::-1])}Z" {_fill(mark)}/>'
-
-
-def _step(mark: Mark, x: Scale, y: Scale) -> str:
-    """A curve of steps."""
-    bins = _by_pixel(mark, x, y, "y", "y")
-    path = _path(_corners((at, high) for at, high, _ in bins)) if bins else "M0 0"
-    return f'<path d="{path}" {_stroke(**mark.options)}/>'
+    ends = [*sorted(bins.items()), (round(x.end), bins[max(bins)])]
+    high, low = ([(at, round(y(pair[i]))) for at, pair in ends] for i in (0, 1))
+    curve = f'<path d="M{_path(high)}" {_stroke(**mark.options)}/>'
+    if "low" not in mark.options:
+        return curve
+    # Mirrored, the lower curve is one of steps, too: it is drawn from the right.
+    mirrored = [(at, low[place - 1][1]) for place, (at, _) in enumerate(low)][:0:-1]
+    area = f"M{_path(high)}L{_path(mirrored)}"
+    return f'<path d="{area}H{ends[0][0]}Z" {_fill(**mark.options)}/>{curve}'
 
 
 def _line(mark: Mark, x: Scale, y: Scale) -> str:
@@ -224,58 +211,52 @@ def _line(mark: Mark, x: Scale, y: Scale) -> str:
 
 
 def _scatter(mark: Mark, x: Scale, y: Scale) -> str:
-    """Points of one shape, or circles with the diameters of the column `size`."""
-    points = {
+    """Points of one shape, or circles with the diameters of `size`; a `text` is next to a point."""
+    drawn = {
         (round(x(a)), round(y(b)), round(size)): tip
         for a, b, size, tip in rows(mark, "x", "y", "size", "tip")
     }
-    marker, color = mark.options.get("marker", "circle"), mark.options["color"]
-    look = _fill(mark)
-    if marker in STROKED and not any(size for _, _, size in points):
-        wide, ends = STROKED[marker]
-        alpha = mark.options.get("alpha", 1)
-        look = f'{_stroke(color, wide, alpha=alpha)} stroke-linecap="{ends}"'
-    if not any(size or tip for (_, _, size), tip in points.items()):
-        path = "".join(f"M{a} {b}{SHAPES[marker]}" for a, b, _ in sorted(points))
-        return f'<path d="{path}" {look}/>' if path else ""
-    made = "".join(
-        _shape(f'circle cx="{a}" cy="{b}" r="{size / 2:g}"', tip)
-        if size
-        else _shape(f'path d="M{a} {b}{SHAPES[marker]}"', tip)
-        for (a, b, size), tip in points.items()
-    )
-    return f"<g {look}>{made}</g>"
-
-
-def _hbar(mark: Mark, x: Scale, y: Scale) -> str:
-    """Bars in rows of names, `part` of a row high; a column `text` is to their right."""
-    made, high = "", mark.options.get("part", 0.64) * abs(y.end - y.start) / (y.high - y.low)
-    for name, left, right, color, tip in rows(mark, "y", "left", "right", "color", "tip"):
-        at = f'x="{_number(x(left))}" y="{_number(y(name) - high / 2)}" height="{_number(high)}"'
-        wide = max(x(right) - x(left), 0)
-        made += _shape(f'rect {at} width="{_number(wide)}" {_fill(mark, color)}', tip)
-    if "text" in mark.options:
-        for name, right, text in rows(mark, "y", "right", "text"):
-            made += _text(x(right) + 6, y(name) + 4, text)
+    name, look = mark.options.get("marker", "circle"), _fill(**mark.options)
+    if name in STROKED and "size" not in mark.options:
+        wide, ends = STROKED[name]
+        look = f'{_stroke(mark.options["color"], wide)} stroke-linecap="{ends}"'
+        look += f' stroke-opacity="{mark.options.get("shade", 1)}"'
+    made, plain = "", ""
+    for (a, b, size), tip in sorted(drawn.items()):
+        if size:
+            made += _shape(f'circle cx="{a}" cy="{b}" r="{size / 2:g}"', tip)
+        elif tip:
+            made += _shape(f'path d="M{a} {b}{SHAPES[name]}"', tip)
+        else:
+            plain += f"M{a} {b}{SHAPES[name]}"
+    made = f'<g {look}>{made}<path d="{plain}"/></g>' if plain else f"<g {look}>{made}</g>"
+    for a, b, text in rows(mark, "x", "y", "text") if "text" in mark.columns else ():
+        side, anchor = (-10, "end") if x(a) > (x.start + x.end) / 2 else (10, "start")
+        made += _text(x(a) + side, y(b) + 4, text, anchor)
     return made
 
 
-def _vbar(mark: Mark, x: Scale, y: Scale) -> str:
-    """Bars from `bottom` to `top`, `width` wide in the axis' measure, or `pixels` wide."""
-    made, bottom = "", y(mark.options.get("bottom", 0))
-    for at, top, color, tip in rows(mark, "x", "top", "color", "tip"):
-        wide = mark.options.get("pixels")
-        wide = wide or mark.options["width"] * (x.end - x.start) / (x.high - x.low)
-        place = f'x="{_number(x(at) - wide / 2)}" y="{_number(y(top))}" width="{_number(wide)}"'
-        tall = _number(max(bottom - y(top), 0))
-        made += _shape(f'rect {place} height="{tall}" {_fill(mark, color)}', tip)
+def _bars(mark: Mark, x: Scale, y: Scale) -> str:
+    """Bars in rows of names from `left` to `right`, or in columns from `bottom` to `top`.
+
+    They are `width` wide in their axis' measure, or `pixels`. A `text` is behind a row.
+    """
+    made, is_row = "", y.axis.names is not None
+    along, across = (x, y) if is_row else (y, x)
+    keys = ("y", "left", "right") if is_row else ("x", "bottom", "top")
+    unit = abs(across.end - across.start) / (across.high - across.low)
+    wide = mark.options.get("pixels") or mark.options.get("width", 0.64) * unit
+    for at, first, last, color, tip, text in rows(mark, *keys, "color", "tip", "text"):
+        low, high = sorted((along(first), along(last)))
+        corner = (low, across(at) - wide / 2) if is_row else (across(at) - wide / 2, low)
+        sizes = (high - low, wide) if is_row else (wide, high - low)
+        place = 'x="{}" y="{}" width="{}" height="{}"'.format(*map(_number, (*corner, *sizes)))
+        made += _shape(f"rect {place} {_fill(**{**mark.options, 'color': color})}", tip)
+        made += _text(high + 6, across(at) + 4, text) if text else ""
     return made
 
 
-GLYPHS = {
-    **{"area": _area, "step": _step, "line": _line},
-    **{"scatter": _scatter, "hbar": _hbar, "vbar": _vbar},
-}
+GLYPHS = {"steps": _steps, "line": _line, "scatter": _scatter, "bars": _bars}
 
 
 # ---- Texts
@@ -316,12 +297,13 @@ def _sample(one: Mark | Limit) -> str:
     if isinstance(one, Limit):
         return f"{line}{_stroke(one.color, 2, one.dash)}/>"
     if one.glyph == "scatter":
-        options = {**one.options, "x": "at", "y": "up", "size": 0}
-        alone = Mark("", {"at": [SWATCH / 2], "up": [-4]}, options)
-        return _scatter(alone, lambda at: at, lambda at: at)
-    if one.glyph in ("step", "line"):
+        look = {key: one.options[key] for key in ("marker", "color") if key in one.options}
+        columns = {"x": [SWATCH / 2], "y": [-4]}
+        same = Scale(Axis(), 0, 1, 0, 1)
+        return _scatter(Mark("", columns, look), same, same)
+    if one.glyph in ("steps", "line"):
         return f"{line}{_stroke(**one.options)}/>"
-    return f'<rect y="-9" width="{SWATCH}" height="10" {_fill(one)}/>'
+    return f'<rect y="-9" width="{SWATCH}" height="10" {_fill(**one.options)}/>'
 
 
 def _legend(figure: Figure, width: int, top: int) -> tuple[str, int, list[str]]:
@@ -381,22 +363,16 @@ def _limit(limit: Limit, x: Scale, y: Scale) -> str:
     return f'<path d="{path}" {_stroke(limit.color, 1.5, limit.dash)}/>'
 
 
-def _peak(peak: Peak, x: Scale, y: Scale) -> str:
-    at, height, anchor = x(peak.x), y(peak.y), "end" if peak.is_left else "start"
-    text = _text(at + (-10 if peak.is_left else 10), height + 4, peak.text, anchor, "strong")
-    return f'<path d="M{at:.1f} {height:.1f}{SHAPES["diamond"]}" fill="{RED}"/>{text}'
-
-
 def draw(figure: Figure, width: int) -> str:
     """The figure as an SVG element of this width, without the figures below it."""
     if width <= NARROW_PIXELS:
         bare = [replace(one, options={**one.options, "tip": ""}) for one in figure.marks]
-        figure = replace(figure, marks=[one for one in bare if one.options.get("alpha") != 0])
+        figure = replace(figure, marks=[one for one in bare if one.options.get("shade") != 0])
     legend, top, series = _legend(figure, width, LINE if figure.y.label else 4)
     ends = [top + GAP + figure.height, top + GAP]
     y = _scale(figure, "y", *(ends if figure.y.names is None else ends[::-1]))
     names = max((text_pixels(text) for _, text in _y_ticks(y)), default=0)
-    texts = [text for m in figure.marks if "text" in m.options for (text,) in rows(m, "text")]
+    texts = [text for m in figure.marks if m.glyph == "bars" for (text,) in rows(m, "text")]
     right = width - max(map(text_pixels, texts), default=6) - GAP
     x = _scale(figure, "x", min(names, NAMES_PART_MAX * width) + GAP, right)
     frame, height = _frame(figure, x, y, width)
@@ -407,8 +383,7 @@ def draw(figure: Figure, width: int) -> str:
         f'<g class="series" data-series="{series.index(name)}">{each}</g>' if name else each
         for each, name in drawn
     )
-    peak = _peak(figure.peak, x, y) if figure.peak is not None else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" viewBox="0 0 {width} {height}"'
-        f' role="img" aria-label="{html.escape(figure.title)}">{legend}{frame}{marks}{peak}</svg>'
+        f' role="img" aria-label="{html.escape(figure.title)}">{legend}{frame}{marks}</svg>'
     )
