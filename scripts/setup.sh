@@ -25,7 +25,7 @@ check_packages=(python3-dev zstd libstdc++-arm-none-eabi-newlib
 # librust-cc-dev is what the crate's build script needs, so that no test downloads a crate.
 bench_packages=(redis-server)
 
-extras=(report verify tile)
+extras=(verify tile)
 case "${1:-}" in
     demo) packages=("${demo_packages[@]}") ;;
     check) packages=("${demo_packages[@]}" "${check_packages[@]}") extras+=(frames test hw) ;;

@@ -87,7 +87,7 @@ def test_every_python_package_is_pinned() -> None:
     lines = (SETUP.parent / "pins.txt").read_text().splitlines()
     pins = {canonicalize_name(name): version for name, version in (x.split("==") for x in lines)}
     assert len(pins) == len(lines)
-    extras = ["report", "verify", "frames", "tile", "hw", "test"]
+    extras = ["verify", "frames", "tile", "hw", "test"]
     for each in map(Requirement, requirements(extras)):
         is_for_others = each.marker is not None and not each.marker.evaluate()
         assert is_for_others or pins[canonicalize_name(each.name)] in each.specifier, each
@@ -98,6 +98,6 @@ def test_every_python_package_is_pinned() -> None:
 def test_users_get_ranges() -> None:
     """A pin in a package's dependencies excludes other packages. One is exact: hardware, whose
     cycles are measured."""
-    ranges = map(Requirement, requirements(["report", "verify", "parquet", "frames", "tile"]))
+    ranges = map(Requirement, requirements(["verify", "parquet", "frames", "tile"]))
     exact = {each.name for each in ranges if "==" in str(each)}
     assert exact == {"pythondata-cpu-ibex"}

@@ -99,7 +99,7 @@ def tree(tmp_path: Path) -> Path:
         "core/tests/kit/core_build.py": "from testing import a\n",
         "tool/tautochrone/plan/__init__.py": "",
         "tool/tautochrone/report/a.py": "from tautochrone.plan import made\n",
-        "tool/tautochrone/cli.py": "from bokeh import plotting\n",
+        "tool/tautochrone/cli.py": "from capstone import Cs\n",
         "docs/a.md": f"[a](../hw/tile/a.svh)\n| {'x' * 101} |\n\n```sh\n{'x' * 101}\n```\n",
         "hw/a.md": "[below](tile/a.svh) [the house](../docs/a.md) [a site](https://a.org/tool/)\n",
         "DESIGN.md": DESIGN,

@@ -28,7 +28,7 @@ def import_all() -> None:
     for module in pkgutil.walk_packages(package.__path__, "tautochrone."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    for name in ("elftools.elf.elffile", "capstone", "bokeh.plotting"):
+    for name in ("elftools.elf.elffile", "capstone"):
         importlib.import_module(name)
 
 

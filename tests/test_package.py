@@ -77,7 +77,7 @@ def test_a_plain_installation_is_small_and_does_the_main_job(tau: Path, tmp_path
     assert sum(weights.values()) <= PACKAGES_MIB_MAX, weights
     assert (tau.parents[1] / "share/man/man1/tau-plan.1").is_file()
     found = findings(tau, tmp_path)
-    left_out = ("bokeh", "capstone", "unicorn", "pyarrow", "tile:rtmmu")
+    left_out = ("capstone", "unicorn", "pyarrow", "tile:rtmmu")
     assert not any(found[name]["works"] for name in left_out)
 
 

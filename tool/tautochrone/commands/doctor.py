@@ -220,7 +220,6 @@ def examine(build: bool = False) -> list[Finding]:
         libraries,
         main_job,
         compilers,
-        lambda: module("bokeh", "report"),
         lambda: module("capstone", "bounds of calls"),
         lambda: module("unicorn", "instruction counts"),
         access_recorder,

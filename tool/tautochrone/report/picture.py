@@ -9,7 +9,6 @@ from tautochrone.errors import TauError
 from tautochrone.targets import limited
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-COLORS = 128
 TIMEOUT_SECONDS = 120
 
 
@@ -37,15 +36,13 @@ def browser_command(program: str, profile: Path) -> list[str]:
 
 
 def take(report: Path, picture: Path, width: int = 1100, height: int = 1000) -> None:
-    """Draw the top `height` pixels of `report` into the PNG file `picture`, in COLORS colors."""
+    """Draw the top `height` pixels of `report` into the PNG file `picture`,."""
     program = browser()
     if program is None:
         raise TauError(
             "--picture needs a browser that runs headless, and none is installed",
             "apt install chromium",
         )
-    from PIL import Image
-
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         raw = Path(folder) / "raw.png"
         command = [
@@ -61,6 +58,4 @@ def take(report: Path, picture: Path, width: int = 1100, height: int = 1000) -> 
             raise TauError(f"{program} took over {TIMEOUT_SECONDS} s to draw {report}") from None
         if not raw.exists():
             raise TauError(f"{program} made no picture of {report}", f"open {report} to see why")
-        with Image.open(raw) as image:
-            small = image.convert("RGB").quantize(COLORS, Image.Quantize.MAXCOVERAGE)
-            small.save(picture, format="PNG", optimize=True)
+        shutil.copyfile(raw, picture)

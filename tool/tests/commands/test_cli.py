@@ -153,7 +153,7 @@ def test_a_reader_that_has_seen_enough_is_not_a_failure(tmp_path: Path) -> None:
     assert "Traceback" not in stderr and "Exception" not in stderr, stderr
 
 
-LIBRARIES = ("numpy", "highspy", "capstone", "bokeh")
+LIBRARIES = ("numpy", "highspy", "capstone")
 
 
 def test_each_verb_loads_what_it_needs() -> None:
