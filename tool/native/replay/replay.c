@@ -152,6 +152,7 @@ static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
     if (survey->live_bytes > facts->peak_live_bytes) {
         facts->peak_live_bytes = survey->live_bytes;
         facts->peak_event = event;
+        facts->objects_at_peak = survey->live_objects;
     }
     if (survey->live_objects > facts->peak_live_objects) {
         facts->peak_live_objects = survey->live_objects;
@@ -440,6 +441,9 @@ static enum tau_replay_fault run_all(struct tau_replay *replay, struct run *run)
             run->result->fault_event = system->event;
             run->result->fault_size_bytes = op->size_bytes;
             return system->is_stopped ? system->stop_fault : fault;
+        }
+        if (system->parts != NULL && system->event == replay->facts.peak_event) {
+            system->parts(system, run->heap, &run->result->at_peak);
         }
     }
     return walk.has_failed ? TAU_REPLAY_TRACE_FAILED : TAU_REPLAY_COMPLETED;

@@ -59,8 +59,16 @@ struct tau_replay_facts {
     uint64_t peak_live_bytes;
     uint64_t peak_live_objects;
     uint64_t peak_event;  // The event that reached peak_live_bytes first.
+    uint64_t objects_at_peak;  // Live objects after it.
     uint64_t size_bytes_max;
     uint64_t align_log2_max;
+};
+
+// A heap of ours at the peak of live bytes; all 0 for other systems.
+struct tau_replay_parts {
+    uint64_t control_bytes;  // Tables.
+    uint64_t blocks_bytes;   // Blocks of live objects, with headers.
+    uint64_t pooled;         // Objects in pools, whose blocks have no header.
 };
 
 struct tau_replay_result {
@@ -73,6 +81,7 @@ struct tau_replay_result {
     uint64_t refusals;         // Requests that were refused where the run goes on.
     uint64_t first_refusal;    // The event of the first one.
     uint64_t fault_signal;     // That ended a library's process; 0: it exited.
+    struct tau_replay_parts at_peak;
 };
 
 // An allocator. HEAP is the result of init. free returns 0, or a reason for which it refused.
@@ -85,6 +94,8 @@ struct tau_replay_system {
     void *(*realloc)(void *heap, void *pointer, size_t size_bytes);
     int (*free)(void *heap, void *pointer);
     size_t (*footprint)(void *heap);  // NULL: all of the arena.
+    void (*parts)(const struct tau_replay_system *system, const void *heap,
+                  struct tau_replay_parts *parts);  // NULL: unknown.
     void (*close)(struct tau_replay_system *system);
     size_t alignment;                // What each object without an asked alignment has at least.
     bool realloc_forgets_alignment;  // As in C: a resized object has the least alignment.

@@ -7,6 +7,7 @@
 
 #include "core/budget.h"
 #include "core/config.h"
+#include "core/pools.h"
 #include "core/status.h"
 #include "tool/native/replay/replay.h"
 
@@ -20,11 +21,22 @@ typedef int (*pools_init)(void **heap, void *memory, size_t size_bytes,
                           const struct tau_budget_class *bands, size_t count,
                           size_t alignment_bytes);
 
+typedef struct tau_tlsf_statistics (*tlsf_statistics)(const void *heap);
+typedef struct tau_budget_statistics (*budget_statistics)(const void *heap);
+typedef struct tau_pools_statistics (*pools_statistics)(const void *heap);
+typedef struct tau_budget_class_statistics (*class_statistics)(const void *heap, size_t index);
+typedef struct tau_pools_band_statistics (*band_statistics)(const void *heap, size_t index);
+
 struct core_state {
     void *library;
     tlsf_init init_tlsf;
     budget_init init_budget;
     pools_init init_pools;
+    tlsf_statistics tlsf;
+    budget_statistics budget;
+    pools_statistics pools;
+    class_statistics budget_class;
+    band_statistics pools_band;
     size_t block_alignment;  // for pools
     size_t classes_count;
     struct tau_budget_class classes[];
@@ -51,6 +63,49 @@ static void *pools_start(struct tau_replay_system *system, void *arena, size_t s
     system->init_status = state->init_pools(&heap, arena, size_bytes, state->classes,
                                             state->classes_count, state->block_alignment);
     return system->init_status == TAU_OK ? heap : NULL;
+}
+
+// Adds what the heap behind the pools, or the heap without pools, holds.
+static void parts_add(struct tau_replay_parts *parts, const struct tau_tlsf_statistics *shared) {
+    parts->control_bytes += shared->control_bytes;
+    parts->blocks_bytes += shared->used_bytes;
+}
+
+static void pooled_add(struct tau_replay_parts *parts, size_t alignment, uint64_t size_bytes,
+                       uint64_t used_count) {
+    parts->pooled += used_count;
+    parts->blocks_bytes += (size_bytes + alignment - 1) / alignment * alignment * used_count;
+}
+
+static void tlsf_parts(const struct tau_replay_system *system, const void *heap,
+                       struct tau_replay_parts *parts) {
+    const struct core_state *state = system->state;
+    const struct tau_tlsf_statistics found = state->tlsf(heap);
+    parts_add(parts, &found);
+}
+
+static void budget_parts(const struct tau_replay_system *system, const void *heap,
+                         struct tau_replay_parts *parts) {
+    const struct core_state *state = system->state;
+    const struct tau_budget_statistics found = state->budget(heap);
+    parts->control_bytes = found.control_bytes;
+    parts_add(parts, &found.shared);
+    for (size_t i = 0; i < found.classes_count; i++) {
+        const struct tau_budget_class_statistics one = state->budget_class(heap, i);
+        pooled_add(parts, system->alignment, one.size_bytes, one.used_count);
+    }
+}
+
+static void pools_parts(const struct tau_replay_system *system, const void *heap,
+                        struct tau_replay_parts *parts) {
+    const struct core_state *state = system->state;
+    const struct tau_pools_statistics found = state->pools(heap);
+    parts->control_bytes = found.control_bytes;
+    parts_add(parts, &found.overflow);
+    for (size_t i = 0; i < found.bands_count; i++) {
+        const struct tau_pools_band_statistics one = state->pools_band(heap, i);
+        pooled_add(parts, system->alignment, one.size_bytes, one.used_count);
+    }
 }
 
 static void core_close(struct tau_replay_system *system) {
@@ -90,6 +145,22 @@ static bool symbols_find(struct tau_replay_system *system, const char *prefix, u
            symbol_find(library, prefix, "free", &system->free);
 }
 
+// Lets a heap of ours say how it is divided. Functions of these names in other libraries may have
+// other prototypes.
+static void parts_find(struct tau_replay_system *system, const char *prefix, uint32_t kind) {
+    struct core_state *state = system->state;
+    static const char *const ours[] = {"tau_tlsf", "tau_budget", "tau_pools"};
+    void *const functions[] = {&state->tlsf, &state->budget, &state->pools};
+    void (*const parts[])(const struct tau_replay_system *, const void *,
+                          struct tau_replay_parts *) = {tlsf_parts, budget_parts, pools_parts};
+    if (strcmp(prefix, ours[kind]) == 0 &&
+        symbol_find(state->library, prefix, "statistics", functions[kind]) &&
+        symbol_find(state->library, "tau_budget", "class_statistics", &state->budget_class) &&
+        symbol_find(state->library, "tau_pools", "band_statistics", &state->pools_band)) {
+        system->parts = parts[kind];
+    }
+}
+
 struct tau_replay_system *tau_system_core_open(const char *library, const char *prefix,
                                                uint32_t kind, const uint32_t *classes,
                                                uint64_t count, uint64_t alignment,
@@ -122,6 +193,7 @@ struct tau_replay_system *tau_system_core_open(const char *library, const char *
     if (state->library != NULL) {
         *cause = "the library lacks a function of the system";
         if (symbols_find(system, prefix, kind)) {
+            parts_find(system, prefix, kind);
             *cause = "";
             return system;
         }

@@ -12,6 +12,7 @@ from tautochrone.replay.entry import (
     BUILDS,
     PART_COUNTS,
     PARTS,
+    HEAP_PARTS,
     ROLES,
     STATISTICS,
     UNITS,
@@ -163,9 +164,21 @@ def _entry(system: _Place) -> Entry:
         in_process=bool(system.at("in_process").optional("truth")),
         plan_heap_bytes=system.at("plan_heap_bytes").optional("whole"),
         plan_holds=system.at("plan_holds").optional("truth"),
+        heap_parts=_heap_parts(system),
         pages=pages,
         simulation=simulation,
     )
+
+
+def _heap_parts(system: _Place) -> dict[str, int] | None:
+    """The parts of a heap, whose sum is its size."""
+    found = system.at("heap_parts")
+    if found.value is None:
+        return None
+    parts = {name: found.at(name).whole() for name in HEAP_PARTS}
+    if sum(parts.values()) != system.at("footprint_bytes").value:
+        raise found.fail("parts whose sum is footprint_bytes")
+    return parts
 
 
 def _operation(kind: str, calls: _Place) -> Operation:

@@ -34,6 +34,8 @@ BUILDS = ("", "zbb")
 STATISTICS = ("mean", "p999", "max", "bound")
 LINEAR = "linear"
 ALWAYS_SHOWN = ("malloc", "free", "realloc")  # Operations of an allocator in an arena.
+# A heap at the peak of live bytes: what the program asked for, and what goes elsewhere.
+HEAP_PARTS = ("live", "headers", "rounding", "tables", "free")
 POINTS_MAX = 400  # In a scatter plot.
 BINS_MAX = 512  # In the curve of mapped pages over time.
 SIZES_PER_OCTAVE = 16
@@ -129,7 +131,8 @@ class Entry:
     `failed_at_event` counts from 0. With a plan, `plan_heap_bytes` is the plan's heap, and
     `plan_holds` says whether the trace completes in it. `in_process`: the allocator ran unmodified
     in a process of this machine. `recording` names the trace if a report shows several. `skipped`
-    events were misuse. `placement_hash` is of the places of all objects, if they were checked.
+    events were misuse. `heap_parts` are of HEAP_PARTS, known for heaps of ours that held: their sum is
+    `footprint_bytes`. `placement_hash` is of the places of all objects, if they were checked.
     `layout` is the system's. `estimate` says that the trace has sizes of another ABI.
     """
 
@@ -150,6 +153,7 @@ class Entry:
     recording: str = ""
     skipped: int = 0
     placement_hash: int = 0
+    heap_parts: Mapping[str, int] | None = None
     layout: str = "32"
     estimate: str = ""
 
@@ -176,6 +180,7 @@ class Entry:
             "footprint_ratio": self.footprint_ratio,
             "plan_heap_bytes": self.plan_heap_bytes,
             "plan_holds": self.plan_holds,
+            "heap_parts": self.heap_parts and dict(self.heap_parts),
             "peak_mapped_pages": pages and pages.peak,
             "mean_mapped_pages": pages and round(pages.mean, 3),
             "end_mapped_pages": pages and pages.end,

@@ -13,6 +13,7 @@ from tautochrone.report.curves import Curves
 from tautochrone.report.figure import (
     BLUE,
     GRAY,
+    GREEN,
     ORANGE,
     RED,
     ROW_PIXELS,
@@ -27,6 +28,10 @@ from tautochrone.report.figure import (
 )
 
 CURVES_SHOWN_MAX = 6
+PART_COLORS = {
+    **{"live": BLUE, "headers": ORANGE, "rounding": RED, "tables": GREEN, "free": GRAY},
+    **{"margin": "#9cc7ec", "not known": "#c4b7a6"},
+}
 CIRCLE_PIXELS_MIN, CIRCLE_PIXELS_MAX = 4, 26
 TIPS_MAX = 120  # Of a curve.
 
@@ -47,7 +52,7 @@ def live_bytes(curves: Curves) -> Panel:
         ],
     )
     columns = {
-        curves.x_label: curves.x.tolist(),
+        curves.x_label: curves.x.round(6).tolist(),
         "live_bytes_min": curves.live_bytes.low.tolist(),
         "live_bytes_max": curves.live_bytes.high.tolist(),
     }
@@ -128,7 +133,49 @@ def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
 
 def _about(name: str) -> str:
     """One line on a system, "" for one that is not listed."""
-    return systems()[name].about if name in systems() else ""
+    return systems()[name].about.removesuffix("; needs --plan") if name in systems() else ""
+
+
+def heap_parts(entries: Sequence[Entry], peak_live_bytes: int) -> Panel | None:
+    """Each heap at the peak of live bytes, as parts whose sum is its size; None if none is known.
+
+    Of a peer that needs not much more, only the live bytes and the rest are known.
+    """
+    ours = [entry for entry in entries if entry.heap_parts is not None]
+    most = 2 * max((entry.footprint_bytes for entry in ours), default=0)
+    shown = [e for e in entries if e in ours or e.held and peak_live_bytes < e.footprint_bytes < most]
+    if not ours:
+        return None
+    shown.sort(key=lambda entry: entry.footprint_bytes)
+    columns: dict[str, list[Any]] = {"system": [entry.name for entry in shown]}
+    columns |= {part: [0] * len(shown) for part in PART_COLORS}
+    for row, entry in enumerate(shown):
+        rest = entry.footprint_bytes - peak_live_bytes
+        for part, size in (entry.heap_parts or {"live": peak_live_bytes, "not known": rest}).items():
+            columns[part][row] = size
+        columns["margin"][row] = (entry.plan_heap_bytes or entry.footprint_bytes) - entry.footprint_bytes
+    marks, lefts, lines = [], [0] * len(shown), {}
+    for part, color in PART_COLORS.items():
+        rights = [left + size for left, size in zip(lefts, columns[part], strict=True)]
+        tips = [f"{e.name}, {part}: {size:,} B" for e, size in zip(shown, columns[part], strict=True)]
+        drawn = {"y": columns["system"], "left": lefts, "right": rights, "tip": tips}
+        marks.append(mark("bars", drawn, color=color, label=part))
+        lefts = rights
+    for row, entry in enumerate(shown):
+        parts = [f"{part} {of_bytes(columns[part][row])}" for part in PART_COLORS if columns[part][row]]
+        lines[entry.name] = ", ".join(parts)
+    figure = Figure(
+        Axis("heap", is_bytes=True, start=0),
+        Axis(names=columns["system"]),
+        [one for one in marks if any(columns[one.options["label"]])],
+        height=ROW_PIXELS * len(shown),
+    )
+    caption = (
+        "At the peak of live bytes, in the smallest heap that holds the recording: live is what the"
+        " program asked for. Rounding makes blocks of it, each with a header unless a pool has it."
+        " Free is what holes, pools and later peaks leave. The margin is the plan's."
+    )
+    return Panel("heap-parts", "Where a heap's bytes go", caption, figure, columns, lines)
 
 
 def limits(curves: Curves, plan: Plan) -> Panel:

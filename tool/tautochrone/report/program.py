@@ -68,6 +68,8 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
     paged = [entry for entry in replays.entries if entry.pages is not None]
     if plain:
         panels.append(heap_figures.footprints(plain, curves.peak_bytes))
+        parts = heap_figures.heap_parts(plain, curves.peak_bytes)
+        panels += [parts] if parts else []
     panels += cost_figures.pages(paged, trace.name)
     if replays.entries:
         isa = ISA_NAMES.get(replays.isa, replays.isa)

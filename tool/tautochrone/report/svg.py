@@ -20,6 +20,7 @@ WIDE_PIXELS, NARROW_PIXELS, SMALL_PIXELS = 760, 380, 250
 GAP, LINE, SWATCH = 8, 16, 14  # Pixels: around texts, of a line of text, of a legend's sample.
 NAMES_PART_MAX = 0.5  # Of the width, for the names of rows.
 ROWS_OF_NAMES_MAX = 4
+FEW_POINTS = 500  # More are drawn to two pixels.
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 # Paths of points, from their middle.
 SHAPES = {
@@ -212,9 +213,11 @@ def _line(mark: Mark, x: Scale, y: Scale) -> str:
 
 def _scatter(mark: Mark, x: Scale, y: Scale) -> str:
     """Points of one shape, or circles with the diameters of `size`; a `text` is next to a point."""
+    points = rows(mark, "x", "y", "size", "tip")
+    grid = 2 if len(points) > FEW_POINTS else 1
     drawn = {
-        (round(x(a)), round(y(b)), round(size)): tip
-        for a, b, size, tip in rows(mark, "x", "y", "size", "tip")
+        (round(x(a) / grid) * grid, round(y(b) / grid) * grid, round(size)): tip
+        for a, b, size, tip in points
     }
     name, look = mark.options.get("marker", "circle"), _fill(**mark.options)
     if name in STROKED and "size" not in mark.options:

@@ -11,9 +11,11 @@ from tautochrone.machine.core_build import Build
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
+from tautochrone.plan.file import ALIGNMENT_BYTES
 from tautochrone.replay import open_trace
 from tautochrone.replay.entry import (
     ACCESSES,
+    HEAP_PARTS,
     INSTRUCTIONS,
     OURS,
     PART_COUNTS,
@@ -118,7 +120,13 @@ class Native(System):
         ended = (run.fault, int(run.fault_event))
         entry = arena_entry(trace, self.name, self.role, *ended, footprint)
         laid_out = "32" if self.arena.opener else layout
-        return replace(entry, placement_hash=int(run.placement_hash), layout=laid_out)
+        parts = _heap_parts(trace.facts, run.at_peak, ALIGNMENT_BYTES[layout] // 2, footprint)
+        return replace(
+            entry,
+            placement_hash=int(run.placement_hash),
+            heap_parts=parts if entry.held else None,
+            layout=laid_out,
+        )
 
     def smallest_heap(
         self,
@@ -150,6 +158,19 @@ class Native(System):
         for operation in FUNCTIONS:
             yield operation, INSTRUCTIONS, bound_of_image(image, operation, without)
             yield operation, ACCESSES, accesses_bound_of_image(image, operation, without)
+
+
+def _heap_parts(
+    facts: Any, at_peak: Any, word_bytes: int, heap_bytes: int
+) -> dict[str, int] | None:
+    """Where the bytes of a heap are at the peak; a block that no pool has needs a word of header."""
+    if not at_peak.control_bytes:
+        return None
+    live, blocks = int(facts.peak_live_bytes), int(at_peak.blocks_bytes)
+    headers = word_bytes * int(facts.objects_at_peak - at_peak.pooled)
+    tables = int(at_peak.control_bytes)
+    parts = (live, headers, blocks - live - headers, tables, heap_bytes - blocks - tables)
+    return dict(zip(HEAP_PARTS, parts, strict=True))
 
 
 def with_costs(operation: Operation, counts: Counts) -> Operation:
