@@ -52,10 +52,23 @@ def model_of(system: str, heap_bytes: int, plan: Plan) -> Tlsf | Budget:
     return Budget(heap_bytes, pairs, *control, check_level=plan.check_level)
 
 
-def placement_of(model: Tlsf | Budget, trace: Path) -> int:
-    """Carry out `trace` on the model and return the hash of where each object was put."""
+def blocks_of(model: Tlsf | Budget) -> tuple[int, int]:
+    """The bytes of all blocks in use, and how many of them have a header."""
+    shared = model.shared if isinstance(model, Budget) else model
+    regions = model.regions if isinstance(model, Budget) else []
+    used = [size for _, size, is_free in shared.blocks() if not is_free] if shared else []
+    return sum(used) + sum(len(one.used) * one.bucket_bytes for one in regions), len(used)
+
+
+def placement_of(model: Tlsf | Budget, trace: Path) -> tuple[int, int, int]:
+    """Carry out `trace` on the model and return the hash of where each object was put.
+
+    Behind it stands what `blocks_of` finds at the first peak of live bytes.
+    """
     places: dict[int, int | None] = {}
-    hashed = 0
+    sizes: dict[int, int] = {}
+    hashed = live = peak = 0
+    at_peak = (0, 0)
     event = -1
     with open_trace(trace) as reader:
         for block in reader.blocks():
@@ -64,6 +77,8 @@ def placement_of(model: Tlsf | Budget, trace: Path) -> int:
                 if row["flags"]:
                     continue
                 slot, size = int(row["slot"]), int(row["size_bytes"])
+                live += size - sizes.get(slot, 0)
+                sizes[slot] = size
                 if row["op"] == trace_format.OP_FREE:
                     assert model.free(places.pop(slot)) == "OK"
                     continue
@@ -72,7 +87,9 @@ def placement_of(model: Tlsf | Budget, trace: Path) -> int:
                 if size > 0:
                     assert place is not None, f"the model refused event {event}"
                     hashed = ((hashed ^ event) * 0x9E3779B97F4A7C15 + place) % WORD
-    return hashed
+                if live > peak:
+                    peak, at_peak = live, blocks_of(model)
+    return hashed, *at_peak
 
 
 def allocated(model: Tlsf | Budget, row: Any, size: int, old: int | None) -> int | None:
@@ -92,7 +109,12 @@ def test_all_sides_place_alike(system: str, spare: float, recorded: Path, plan: 
     heap_bytes = int(smallest_heap(recorded, system, plan) * spare) // 8 * 8
     core = replay(recorded, system, plan, heap_bytes)
     assert core.held and core.events > 1000
-    assert placement_of(model_of(system, heap_bytes, plan), recorded) == core.placement_hash
+    hashed, blocks, headers = placement_of(model_of(system, heap_bytes, plan), recorded)
+    assert hashed == core.placement_hash
+    parts = dict(core.heap_parts or {})
+    assert sum(parts.values()) == heap_bytes == core.footprint_bytes
+    assert parts["live"] + parts["headers"] + parts["rounding"] == blocks
+    assert parts["headers"] == headers * 4 and min(parts.values()) >= 0
     for isa in ("rv32", "m4"):
         image = core_image(system, isa, Build(plan.check_level, "-O2"))
         needed = plan if system == "budget" else None

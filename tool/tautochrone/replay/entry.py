@@ -131,8 +131,8 @@ class Entry:
     `failed_at_event` counts from 0. With a plan, `plan_heap_bytes` is the plan's heap, and
     `plan_holds` says whether the trace completes in it. `in_process`: the allocator ran unmodified
     in a process of this machine. `recording` names the trace if a report shows several. `skipped`
-    events were misuse. `heap_parts` are of HEAP_PARTS, known for heaps of ours that held: their sum is
-    `footprint_bytes`. `placement_hash` is of the places of all objects, if they were checked.
+    events were misuse. `heap_parts` has HEAP_PARTS, whose sum is `footprint_bytes`, of a heap of
+    ours that held. `placement_hash` is of the places of all objects, if they were checked.
     `layout` is the system's. `estimate` says that the trace has sizes of another ABI.
     """
 

@@ -139,43 +139,43 @@ def _about(name: str) -> str:
 def heap_parts(entries: Sequence[Entry], peak_live_bytes: int) -> Panel | None:
     """Each heap at the peak of live bytes, as parts whose sum is its size; None if none is known.
 
-    Of a peer that needs not much more, only the live bytes and the rest are known.
+    Of a peer that needs not much more, only the live bytes are known.
     """
-    ours = [entry for entry in entries if entry.heap_parts is not None]
-    most = 2 * max((entry.footprint_bytes for entry in ours), default=0)
-    shown = [e for e in entries if e in ours or e.held and peak_live_bytes < e.footprint_bytes < most]
-    if not ours:
+    most = 2 * max((entry.footprint_bytes for entry in entries if entry.heap_parts), default=0)
+    held = (entry for entry in entries if entry.held and entry.footprint_bytes < most)
+    shown = sorted(held, key=lambda entry: entry.footprint_bytes)
+    if not shown:
         return None
-    shown.sort(key=lambda entry: entry.footprint_bytes)
+    known = [_parts(entry, peak_live_bytes) for entry in shown]
     columns: dict[str, list[Any]] = {"system": [entry.name for entry in shown]}
-    columns |= {part: [0] * len(shown) for part in PART_COLORS}
-    for row, entry in enumerate(shown):
-        rest = entry.footprint_bytes - peak_live_bytes
-        for part, size in (entry.heap_parts or {"live": peak_live_bytes, "not known": rest}).items():
-            columns[part][row] = size
-        columns["margin"][row] = (entry.plan_heap_bytes or entry.footprint_bytes) - entry.footprint_bytes
-    marks, lefts, lines = [], [0] * len(shown), {}
+    columns |= {part: [parts.get(part, 0) for parts in known] for part in PART_COLORS}
+    marks, left = [], np.zeros(len(shown), np.int64)
     for part, color in PART_COLORS.items():
-        rights = [left + size for left, size in zip(lefts, columns[part], strict=True)]
-        tips = [f"{e.name}, {part}: {size:,} B" for e, size in zip(shown, columns[part], strict=True)]
-        drawn = {"y": columns["system"], "left": lefts, "right": rights, "tip": tips}
-        marks.append(mark("bars", drawn, color=color, label=part))
-        lefts = rights
-    for row, entry in enumerate(shown):
-        parts = [f"{part} {of_bytes(columns[part][row])}" for part in PART_COLORS if columns[part][row]]
-        lines[entry.name] = ", ".join(parts)
-    figure = Figure(
-        Axis("heap", is_bytes=True, start=0),
-        Axis(names=columns["system"]),
-        [one for one in marks if any(columns[one.options["label"]])],
-        height=ROW_PIXELS * len(shown),
-    )
+        right = left + columns[part]
+        tips = [f"{part} {size:,} B" for size in columns[part]]
+        drawn = {"y": columns["system"], "left": left, "right": right, "tip": tips}
+        marks += [mark("bars", drawn, color=color, label=part)] if any(columns[part]) else []
+        left = right
+    lines = {
+        entry.name: ", ".join(f"{part} {of_bytes(size)}" for part, size in parts.items() if size)
+        for entry, parts in zip(shown, known, strict=True)
+    }
+    axes = (Axis("heap", is_bytes=True, start=0), Axis(names=columns["system"]))
     caption = (
         "At the peak of live bytes, in the smallest heap that holds the recording: live is what the"
         " program asked for. Rounding makes blocks of it, each with a header unless a pool has it."
         " Free is what holes, pools and later peaks leave. The margin is the plan's."
     )
+    figure = Figure(*axes, marks, height=ROW_PIXELS * len(shown))
     return Panel("heap-parts", "Where a heap's bytes go", caption, figure, columns, lines)
+
+
+def _parts(entry: Entry, peak_live_bytes: int) -> dict[str, int]:
+    """The parts of a heap, with its plan's margin, or what is known of a peer."""
+    if entry.heap_parts is None:
+        return {"live": peak_live_bytes, "not known": entry.footprint_bytes - peak_live_bytes}
+    margin = max((entry.plan_heap_bytes or 0) - entry.footprint_bytes, 0)
+    return {**entry.heap_parts, "margin": margin}
 
 
 def limits(curves: Curves, plan: Plan) -> Panel:

@@ -40,6 +40,7 @@ WHOLE = Entry(
     plan_holds=False,
     pages=Pages(3, 1.5, 2, 4, 5, "all", 6, {"event": [0], "min": [1], "max": [3]}, 7, 8),
     simulation=Simulation(100, 10, {"stalls": 1}),
+    heap_parts={"live": 3000, "headers": 40, "rounding": 30, "tables": 1000, "free": 26},
 )
 
 
@@ -72,6 +73,8 @@ def test_an_entry_is_read_back_whole() -> None:
         ({"events": True}, "events"),
         ({"start_cycles": 1.5}, "start_cycles"),
         ({"counters": {"stalls": "1"}}, "counters.stalls"),
+        ({"heap_parts": {"live": 4096}}, "heap_parts.headers"),
+        ({"footprint_bytes": 4097}, "whose sum is footprint_bytes"),
         ({"footprint_ratio": -0.5}, "footprint_ratio"),
         ({"mean_mapped_pages": float("nan")}, "mean_mapped_pages"),
         ({"mapped_pages": {"event": [0], "min": [], "max": [3]}}, "mapped_pages"),

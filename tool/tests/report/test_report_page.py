@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from tautochrone.errors import TauError
+from tautochrone.plan.file import Plan, save_plan
 from tautochrone.replay.entry import (
     INSTRUCTIONS,
     OURS,
@@ -28,19 +29,21 @@ from tautochrone.replay.entry import (
 )
 from tautochrone.report import cost_figures, heap_figures, page, picture
 from tautochrone.report.curves import Curves, curves_of
+from tautochrone.report.figure import BLUE, HEIGHT_PIXELS, Axis, Figure, mark
 from tautochrone.report.svg import NARROW_PIXELS, WIDE_PIXELS, draw
-from tautochrone.report.verdict import verdict
+from tautochrone.report.verdict import next_steps, verdict
 
 HOSTILE = 'a</script><img src="http://hostile.invalid/x.png"> & "b"'
-PANELS = 5
+PANELS = 6
 
 
 def entries() -> list[Entry]:
     """Entries of four heaps; one was counted, one did not hold."""
     counted = Measure(INSTRUCTIONS, p999=120, max=149, bound=150)
     malloc = Operation("malloc", 9, (counted,))
+    parts = {"live": 1128, "headers": 12, "rounding": 20, "tables": 500, "free": 340}
     return [
-        Entry("tlsf", OURS, True, 2000, operations={"malloc": malloc}),
+        Entry("tlsf", OURS, True, 2000, operations={"malloc": malloc}, heap_parts=parts),
         Entry("budget", PLANNED, True, 1500),
         Entry("glibc", PEER, True, 3000, in_process=True),
         Entry("static", PEER, False, 0),
@@ -67,13 +70,15 @@ def report() -> str:
     panels = [
         heap_figures.live_bytes(curves),
         heap_figures.footprints(entries(), curves.peak_bytes),
+        heap_figures.heap_parts(entries(), curves.peak_bytes),
         heap_figures.sizes([(24, 1, 1), (0, 1, 1), (1000, 1, 1)], {24, 104}),
         heap_figures.pools(curves, [(24, 1), (104, 2)]),
         cost_figures.instructions(entries(), "RV32IMC"),
     ]
     assert len(panels) == PANELS
     told = {HOSTILE: HOSTILE}
-    return page.page(HOSTILE, [HOSTILE, HOSTILE], told, panels, HOSTILE, told)
+    said = [HOSTILE, HOSTILE]
+    return page.page(HOSTILE, said, told, panels, HOSTILE, told, said, steps=[f"`{HOSTILE}`"])
 
 
 def load(folder: Path, text: str) -> dict[str, object]:
@@ -248,6 +253,49 @@ def test_circles_of_the_sizes_are_not_cut_off() -> None:
     """The largest count, whose circle may be the largest too, has room above it."""
     figure = heap_figures.sizes([(24, 1000, 900), (1000, 1, 1)], {24}).figure
     assert figure is not None and figure.y.start < 1 and figure.y.end > 2 * 1000
+
+
+def test_the_parts_of_a_heap_are_its_size() -> None:
+    """With the margin, that of the plan's heap."""
+    heaps = entries()
+    parts = {"live": 1128, "headers": 0, "rounding": 22, "tables": 300, "free": 50}
+    heaps[1] = replace(heaps[1], heap_parts=parts, plan_heap_bytes=1650)
+    columns = heap_figures.heap_parts(heaps, 1128).columns
+    sums = [sum(row) for row in zip(*list(columns.values())[1:], strict=True)]
+    assert dict(zip(columns["system"], sums, strict=True)) == {
+        **{"budget": 1650, "tlsf": 2000, "glibc": 3000}
+    }
+    assert columns["margin"] == [150, 0, 0] and columns["not known"] == [0, 0, 1872]
+    assert heap_figures.heap_parts(heaps[2:], 1128) is None
+
+
+@pytest.mark.parametrize("width", [NARROW_PIXELS, WIDE_PIXELS])
+def test_a_peak_of_one_event_is_drawn(width: int) -> None:
+    """Of 5,000 bins, one is higher and one is lower; a figure has a tenth of that in pixels."""
+    high = np.full(5000, 50)
+    high[3333], high[1234] = 100, 0
+    band = {"x": np.arange(5000), "y": high, "low": high}
+    drawn = draw(Figure(Axis(), Axis(start=0), [mark("steps", band, low="low", color=BLUE)]), width)
+    area, curve = re.findall('d="M([^"]*)"', drawn)[1:3]
+    for path in (curve, area.split("L")[1]):
+        heights = np.cumsum([int(step) for step in re.findall("v(-?[0-9]+)", path)])
+        assert np.ptp([0, *heights]) == round(HEIGHT_PIXELS * 50 / 108), path
+    assert len(drawn) < 2500
+
+
+@pytest.mark.parametrize(
+    ("heap_bytes", "layout", "step"),
+    [(1500, "host", "tau run "), (1500, "32", "tau verify "), (1400, "32", "tau plan t.tau ")],
+)
+def test_the_report_says_what_to_do_next(
+    heap_bytes: int, layout: str, step: str, tmp_path: Path
+) -> None:
+    plan, path = Plan((), heap_bytes, "greedy", 0.0, layout=layout), tmp_path / "plan.toml"
+    save_plan(plan, path, "a test")
+    arguments = (Path("t.tau"), "./a")
+    assert step in next_steps(*arguments, path, plan, entries())[0]
+    assert "tau replay " in next_steps(*arguments, path, plan, [])[0]
+    assert "tau plan t.tau " in next_steps(*arguments, None, None, entries())[0]
 
 
 def test_each_small_figure_names_its_axes() -> None:

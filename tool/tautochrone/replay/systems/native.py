@@ -11,7 +11,6 @@ from tautochrone.machine.core_build import Build
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
-from tautochrone.plan.file import ALIGNMENT_BYTES
 from tautochrone.replay import open_trace
 from tautochrone.replay.entry import (
     ACCESSES,
@@ -120,13 +119,10 @@ class Native(System):
         ended = (run.fault, int(run.fault_event))
         entry = arena_entry(trace, self.name, self.role, *ended, footprint)
         laid_out = "32" if self.arena.opener else layout
-        parts = _heap_parts(trace.facts, run.at_peak, ALIGNMENT_BYTES[layout] // 2, footprint)
-        return replace(
-            entry,
-            placement_hash=int(run.placement_hash),
-            heap_parts=parts if entry.held else None,
-            layout=laid_out,
-        )
+        word_bytes = 4 if laid_out == "32" else 8
+        parts = _heap_parts(trace.facts, run.at_peak, word_bytes, footprint) if entry.held else None
+        hashed = int(run.placement_hash)
+        return replace(entry, placement_hash=hashed, heap_parts=parts, layout=laid_out)
 
     def smallest_heap(
         self,
@@ -163,7 +159,7 @@ class Native(System):
 def _heap_parts(
     facts: Any, at_peak: Any, word_bytes: int, heap_bytes: int
 ) -> dict[str, int] | None:
-    """Where the bytes of a heap are at the peak; a block that no pool has needs a word of header."""
+    """Where a heap's bytes are at the peak. A block outside of pools has a word of header."""
     if not at_peak.control_bytes:
         return None
     live, blocks = int(facts.peak_live_bytes), int(at_peak.blocks_bytes)
