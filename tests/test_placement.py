@@ -6,9 +6,11 @@ emulator. Each chains (event, offset) of every object into the hash of tool/nati
 """
 
 import ctypes
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from model.budget import Budget
@@ -20,7 +22,10 @@ from tautochrone.facts import trace_format
 from tautochrone.plan.file import Plan, PlanClass
 from tautochrone.heap.profile import profile_of
 from tautochrone.replay import emulator
+from tautochrone.replay.open_trace import open_trace_for_replay
 from tautochrone.replay.run import replay, smallest_heap
+from tautochrone.replay.systems import system_named
+from tautochrone.replay.systems.native import Native
 from tautochrone.trace.file import open_trace
 
 WORD = 2**64
@@ -60,10 +65,13 @@ def blocks_of(model: Tlsf | Budget) -> tuple[int, int]:
     return sum(used) + sum(len(one.used) * one.bucket_bytes for one in regions), len(used)
 
 
-def placement_of(model: Tlsf | Budget, trace: Path) -> tuple[int, int, int]:
+def placement_of(
+    model: Tlsf | Budget, trace: Path, look: Callable[..., None] = lambda *_: None
+) -> tuple[int, int, int]:
     """Carry out `trace` on the model and return the hash of where each object was put.
 
-    Behind it stands what `blocks_of` finds at the first peak of live bytes.
+    Behind it stands what `blocks_of` finds at the first peak of live bytes. `look` is called before
+    each event but the first, with the number of events so far and the objects' places and sizes.
     """
     places: dict[int, int | None] = {}
     sizes: dict[int, int] = {}
@@ -74,6 +82,7 @@ def placement_of(model: Tlsf | Budget, trace: Path) -> tuple[int, int, int]:
         for block in reader.blocks():
             for row in block:
                 event += 1
+                look(event, places, sizes)
                 if row["flags"]:
                     continue
                 slot, size = int(row["slot"]), int(row["size_bytes"])
@@ -120,6 +129,35 @@ def test_all_sides_place_alike(system: str, spare: float, recorded: Path, plan: 
         needed = plan if system == "budget" else None
         counts = emulator.count_calls(image, recorded, heap_bytes, needed)
         assert counts.placement_hash == core.placement_hash, isa
+
+
+def test_the_map_shows_the_models_objects(recorded: Path, plan: Plan) -> None:
+    """At each instant, the share of each part of the heap that objects have, rounded up."""
+    heap_bytes, rows, columns = 2 * smallest_heap(recorded, "budget", plan), 20, 7
+    system = system_named("budget")
+    assert isinstance(system, Native)
+    trace = open_trace_for_replay(recorded)
+    with system.session(trace, plan, check_level=plan.check_level) as session:
+        cells = session.map(heap_bytes, rows, columns)
+        assert session.map(heap_bytes // 4, rows, columns) is None
+    events, row_bytes = int(trace.facts.events), heap_bytes // rows + 1
+    instants = {-(-(column + 1) * events // columns): column for column in range(columns)}
+    seen = 0
+
+    def look(done: int, places: dict[int, int | None], sizes: dict[int, int]) -> None:
+        nonlocal seen
+        if done not in instants:
+            return
+        used = np.zeros(rows * row_bytes, bool)
+        for slot, place in places.items():
+            if place is not None:
+                used[place : place + sizes[slot]] = True
+        share = -(-255 * used.reshape(rows, row_bytes).sum(axis=1) // row_bytes)
+        assert cells is not None and cells[:, instants[done]].tolist() == share.tolist()
+        seen += 1
+
+    placement_of(model_of("budget", heap_bytes, plan), recorded, look)
+    assert seen == columns - 1, "the last instant is behind the last event"
 
 
 def test_another_heap_places_otherwise(recorded: Path, plan: Plan) -> None:

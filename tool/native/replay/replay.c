@@ -295,7 +295,18 @@ uint8_t *tau_replay_arena(struct tau_replay *replay, uint64_t size_bytes) {
 
 // ---- running ----
 
+// tau_replay_map's arguments, the arena and the next column.
+struct map {
+    const uint8_t *arena;
+    uint64_t row_bytes;
+    uint64_t rows;
+    uint64_t columns;
+    uint64_t column;
+    uint8_t *cells;
+};
+
 struct run {
+    struct map *map;  // NULL: none is drawn.
     struct tau_replay_system *system;
     struct tau_replay_result *result;
     void *heap;
@@ -431,6 +442,27 @@ static enum tau_replay_fault run_op(struct run *run, const struct tau_replay_op 
     }
 }
 
+// Draws the next column.
+static void map_column(const struct tau_replay *replay, struct map *map) {
+    uint64_t used[TAU_REPLAY_MAP_ROWS_MAX] = {0};
+    for (uint64_t slot = 0; slot < replay->facts.slots_count; slot++) {
+        const struct tau_content_object *object = &replay->objects[slot];
+        uint64_t at = object->pointer == NULL ? 0 : (uint64_t)(object->pointer - map->arena);
+        const uint64_t end = object->pointer == NULL ? 0 : at + object->size_bytes;
+        while (at < end && at / map->row_bytes < map->rows) {
+            const uint64_t row = at / map->row_bytes;
+            const uint64_t next = (row + 1) * map->row_bytes;
+            used[row] += (next < end ? next : end) - at;
+            at = next;
+        }
+    }
+    for (uint64_t row = 0; row < map->rows; row++) {
+        const uint64_t share = (255 * used[row] + map->row_bytes - 1) / map->row_bytes;
+        map->cells[row * map->columns + map->column] = (uint8_t)share;
+    }
+    map->column++;
+}
+
 static enum tau_replay_fault run_all(struct tau_replay *replay, struct run *run) {
     struct tau_replay_system *system = run->system;
     struct tau_replay_walk walk = tau_replay_walk(replay);
@@ -444,6 +476,11 @@ static enum tau_replay_fault run_all(struct tau_replay *replay, struct run *run)
         }
         if (system->parts != NULL && system->event == replay->facts.peak_event) {
             system->parts(system, run->heap, &run->result->at_peak);
+        }
+        struct map *map = run->map;
+        while (map != NULL && map->column < map->columns &&
+               (system->event + 1) * map->columns >= (map->column + 1) * replay->facts.events) {
+            map_column(replay, map);
         }
     }
     return walk.has_failed ? TAU_REPLAY_TRACE_FAILED : TAU_REPLAY_COMPLETED;
@@ -466,8 +503,9 @@ static enum tau_replay_fault run_start(struct run *run, uint8_t *arena, uint64_t
     return is_ready ? TAU_REPLAY_COMPLETED : TAU_REPLAY_HOST_MEMORY;
 }
 
-void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
-                    uint64_t heap_bytes, uint32_t is_checked, struct tau_replay_result *result) {
+static void run_with(struct tau_replay *replay, struct tau_replay_system *system,
+                     uint64_t heap_bytes, uint32_t is_checked, struct map *map,
+                     struct tau_replay_result *result) {
     memset(result, 0, sizeof *result);
     uint8_t *arena = tau_replay_arena(replay, heap_bytes);
     if (arena == NULL) {
@@ -475,16 +513,36 @@ void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
         return;
     }
     memset(replay->objects, 0, replay->facts.slots_count * sizeof(struct tau_content_object));
-    struct run run = {.system = system, .result = result, .objects = replay->objects};
+    struct run run = {.map = map, .system = system, .result = result, .objects = replay->objects};
     run.content = is_checked != 0 ? &replay->content : NULL;
     enum tau_replay_fault fault = run_start(&run, arena, heap_bytes);
     if (fault != TAU_REPLAY_COMPLETED || system->is_stopped) {
         result->fault = (uint64_t)fault;
         return;
     }
+    if (map != NULL) {
+        map->arena = arena;
+    }
     result->fault = (uint64_t)run_all(replay, &run);
     result->placement_hash = is_checked != 0 ? replay->content.placement_hash : 0;
     result->footprint_bytes = system->footprint == NULL ? heap_bytes : system->footprint(run.heap);
+}
+
+void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
+                    uint64_t heap_bytes, uint32_t is_checked, struct tau_replay_result *result) {
+    run_with(replay, system, heap_bytes, is_checked, NULL, result);
+}
+
+bool tau_replay_map(struct tau_replay *replay, struct tau_replay_system *system,
+                    uint64_t heap_bytes, uint64_t rows, uint64_t columns, uint8_t *cells) {
+    if (rows == 0 || rows > TAU_REPLAY_MAP_ROWS_MAX || system->arena != NULL) {
+        return false;
+    }
+    struct map map = {.rows = rows, .columns = columns, .cells = cells};
+    map.row_bytes = heap_bytes / rows + 1;
+    struct tau_replay_result result;
+    run_with(replay, system, heap_bytes, 0, &map, &result);
+    return result.fault == TAU_REPLAY_COMPLETED;
 }
 
 void tau_system_close(struct tau_replay_system *system) {

@@ -29,6 +29,7 @@
 // an asked alignment up to it have the same offsets in both.
 #define TAU_REPLAY_ARENA_ALIGNMENT (UINT64_C(1) << 21)
 #define TAU_REPLAY_OP_SKIP 255u
+#define TAU_REPLAY_MAP_ROWS_MAX 256u
 
 struct tau_replay_op {
     uint64_t size_bytes;  // 1 for an object of no bytes: many programs take NULL for a failure.
@@ -135,6 +136,13 @@ TAU_TRACE_EXPORT void tau_replay_close(struct tau_replay *replay);
 TAU_TRACE_EXPORT void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
                                      uint64_t heap_bytes, uint32_t is_checked,
                                      struct tau_replay_result *result);
+
+// Replays on SYSTEM in an arena of HEAP_BYTES and looks at it COLUMNS times, evenly by event: cell
+// (row, column) is the share of the row's bytes that live objects have, 0 to 255, rounded up. The
+// lowest addresses are row 0. Cells after a fault stay as they are. False: the replay stopped.
+TAU_TRACE_EXPORT bool tau_replay_map(struct tau_replay *replay, struct tau_replay_system *system,
+                                     uint64_t heap_bytes, uint64_t rows, uint64_t columns,
+                                     uint8_t *cells);
 
 // Writes all operations to FILE_DESCRIPTOR, for the systems that run in a process of their own. 0,
 // or errno.

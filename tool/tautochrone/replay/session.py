@@ -10,7 +10,7 @@ import os
 import signal
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tautochrone import native
 from tautochrone.machine.core_build import Build
@@ -21,6 +21,9 @@ from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
 from tautochrone.replay import open_trace
 from tautochrone.replay.search import grid_sizes_of, search_steps
+
+if TYPE_CHECKING:
+    import numpy as np
 
 HEAP_32_BYTES_MAX = 1 << 30  # The largest pool of a 32-bit layout.
 HEAP_HOST_BYTES_MAX = 1 << 44
@@ -213,6 +216,17 @@ class Session:
         if result.fault_signal:
             meaning += f" ({signal.strsignal(result.fault_signal)})"
         raise failure(self.trace, self.arena.name, meaning, result.fault_event, heap_bytes)
+
+    def map(self, heap_bytes: int, rows: int, columns: int) -> np.ndarray | None:
+        """Return the share of live objects in each cell of the heap over time (replay.h).
+
+        None if the trace does not complete in so many bytes.
+        """
+        import numpy as np
+
+        cells = np.zeros((rows, columns), np.uint8)
+        given = (self.trace.handle, self.handle, heap_bytes, rows, columns, cells)
+        return cells if native.library().tau_replay_map(*given) else None
 
     def _holds(self, heap_bytes: int) -> bool:
         result = self.run(heap_bytes, checked=False)

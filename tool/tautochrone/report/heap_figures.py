@@ -21,7 +21,6 @@ from tautochrone.report.figure import (
     Axis,
     Figure,
     Limit,
-    Mark,
     Panel,
     mark,
     of_bytes,
@@ -33,7 +32,6 @@ PART_COLORS = {
     **{"margin": "#9cc7ec", "not known": "#c4b7a6"},
 }
 CIRCLE_PIXELS_MIN, CIRCLE_PIXELS_MAX = 4, 26
-TIPS_MAX = 120  # Of a curve.
 
 
 def live_bytes(curves: Curves) -> Panel:
@@ -48,7 +46,6 @@ def live_bytes(curves: Curves) -> Panel:
             mark("steps", band, y="high", low=0, color=BLUE, shade=0.18),
             mark("steps", band, y="high", low="low", color=BLUE, shade=0.5),
             mark("scatter", peak, marker="diamond", color=RED),
-            _tips(curves),
         ],
     )
     columns = {
@@ -62,26 +59,6 @@ def live_bytes(curves: Curves) -> Panel:
         f" {of_bytes(curves.end_bytes)} were still live at the end."
     )
     return Panel("live-bytes", "Live bytes over time", caption, figure, columns)
-
-
-def _tips(curves: Curves) -> Mark:
-    """Invisible bars, each of which tells the live bytes of some bins."""
-    x, band = curves.x, curves.live_bytes
-    together = -(-len(x) // TIPS_MAX)
-    starts = np.arange(0, len(x), together)
-    ends = [*x[starts[1:]], x[-1]]
-    most, least = np.maximum.reduceat(band.high, starts), np.minimum.reduceat(band.low, starts)
-    tips = [
-        f"{first:,.6g} to {last:,.6g}: {of_bytes(low)} to {of_bytes(high)}"
-        for first, last, low, high in zip(x[starts], ends, least, most, strict=True)
-    ]
-    drawn = {
-        "x": (x[starts] + ends) / 2,
-        "top": [curves.peak_bytes] * len(tips),
-        "tip": tips,
-    }
-    width = together * (x[1] - x[0]) if len(x) > 1 else 1
-    return mark("bars", drawn, width=width, color=BLUE, shade=0)
 
 
 def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:

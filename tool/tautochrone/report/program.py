@@ -24,6 +24,7 @@ from tautochrone.report.comparison import (
 )
 from tautochrone.report.curves import COLUMNS, curves_of
 from tautochrone.report.figure import of_bytes
+from tautochrone.report.heap_map import heap_map
 from tautochrone.report.page import Part
 from tautochrone.report.verdict import next_steps, verdict
 from tautochrone.trace import abi
@@ -70,6 +71,8 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
         panels.append(heap_figures.footprints(plain, curves.peak_bytes))
         parts = heap_figures.heap_parts(plain, curves.peak_bytes)
         panels += [parts] if parts else []
+    if plan is not None and (drawn := heap_map(reader, plan)):
+        panels.append(drawn)
     panels += cost_figures.pages(paged, trace.name)
     if replays.entries:
         isa = ISA_NAMES.get(replays.isa, replays.isa)

@@ -259,7 +259,15 @@ def _bars(mark: Mark, x: Scale, y: Scale) -> str:
     return made
 
 
-GLYPHS = {"steps": _steps, "line": _line, "scatter": _scatter, "bars": _bars}
+def _image(mark: Mark, x: Scale, y: Scale) -> str:
+    """The picture at `address`, as large as the plot."""
+    width, height = x.end - x.start, y.start - y.end
+    place = f'x="{x.start:.0f}" y="{y.end}" width="{width:.0f}" height="{height}"'
+    look = 'preserveAspectRatio="none" style="image-rendering: pixelated"'
+    return f'<image {place} {look} href="{mark.options["address"]}"/>'
+
+
+GLYPHS = {"image": _image, "steps": _steps, "line": _line, "scatter": _scatter, "bars": _bars}
 
 
 # ---- Texts
@@ -370,7 +378,7 @@ def draw(figure: Figure, width: int) -> str:
     """The figure as an SVG element of this width, without the figures below it."""
     if width <= NARROW_PIXELS:
         bare = [replace(one, options={**one.options, "tip": ""}) for one in figure.marks]
-        figure = replace(figure, marks=[one for one in bare if one.options.get("shade") != 0])
+        figure = replace(figure, marks=bare)
     legend, top, series = _legend(figure, width, LINE if figure.y.label else 4)
     ends = [top + GAP + figure.height, top + GAP]
     y = _scale(figure, "y", *(ends if figure.y.names is None else ends[::-1]))

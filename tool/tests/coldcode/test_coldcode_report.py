@@ -163,7 +163,7 @@ def test_a_program_and_a_kernel_share_a_report(made: Made, trace: Path, tmp_path
     both = load_any_plan(plan)
     assert both.has_heap and both.heap_bytes == 1500 and list(both.sections) == ["code"]
     document = document_of(trace, made.recording, "--plan", plan, "-o", out)
-    assert document["panels"] == ["live-bytes", "classes", "sizes", *PANELS]
+    assert document["panels"] == ["live-bytes", "heap-map", "classes", "sizes", *PANELS]
     assert document["trace"] == str(trace)
     assert document["code"]["recordings"] == [str(made.recording)]
     assert load(tmp_path, out.read_text())["drawn"] == len(document["panels"])
