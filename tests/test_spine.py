@@ -100,7 +100,8 @@ def test_the_report_holds_every_panel(
     (tmp_path / "replay.json").write_text(json.dumps(replayed))
     words = ("--plan", plan, "--replay", tmp_path / "replay.json", "-o", tmp_path / "r.html")
     said = tau.json("report", recorded, *words)
-    assert said["panels"] == ["live-bytes", "footprints", "instructions", "classes", "sizes"]
+    heaps = ["live-bytes", "footprints", "heap-parts", "heap-map"]
+    assert said["panels"] == [*heaps, "instructions", "classes", "sizes"]
     assert "sqlite3" in (tmp_path / "r.html").read_text()
 
 
