@@ -55,7 +55,7 @@ def live_bytes(curves: Curves) -> Panel:
     }
     caption = (
         "Bytes of all live objects, as requested by the program. The figure shows the smallest and"
-        f" the largest value of each of {len(curves.x)} bins, so no maximum is lost."
+        f" the largest value of each of {len(curves.x):,} bins, so no maximum is lost."
         f" {of_bytes(curves.end_bytes)} were still live at the end."
     )
     return Panel("live-bytes", "Live bytes over time", caption, figure, columns)

@@ -45,9 +45,9 @@ def heap_map(reader: TraceReader, plan: Plan) -> Panel | None:
         [mark("image", columns, address=address)],
     )
     caption = (
-        f"The plan's heap of {of_bytes(plan.heap_bytes)} at {instants} instants: the more color, the more"
-        f" of {of_bytes(row_bytes)} belongs to live objects. What stays blank is free, control"
-        " tables, or the margin."
+        f"The plan's heap of {of_bytes(plan.heap_bytes)} at {instants} instants: the more color,"
+        f" the more of {of_bytes(row_bytes)} belongs to live objects. What stays blank is free,"
+        " control tables, or the margin."
     )
     return Panel("heap-map", "The plan's heap over time", caption, figure, columns)
 
@@ -56,7 +56,8 @@ def png(cells: np.ndarray, color: str) -> bytes:
     """A picture in one color that is more opaque, the larger a cell."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        length, check = (struct.pack(">I", each) for each in (len(data), zlib.crc32(kind + data)))
+        return length + kind + data + check
 
     height, width = cells.shape
     rows = b"".join(b"\0" + row.tobytes() for row in cells)  # without a filter

@@ -35,7 +35,7 @@ def browser_command(program: str, profile: Path) -> list[str]:
     ]
 
 
-def take(report: Path, picture: Path, width: int = 900, height: int = 1330) -> None:
+def take(report: Path, picture: Path, width: int = 900, height: int = 1380) -> None:
     """Draw the top `height` pixels of `report` into the PNG file `picture`,."""
     program = browser()
     if program is None:
