@@ -35,7 +35,7 @@ whenClicked("button[data-svg]", (button) => {
   const drawn = button.closest("figure, section").querySelector("svg").cloneNode(true);
   const style = document.createElementNS(drawn.namespaceURI, "style");
   const rules = [...document.styleSheets[0].cssRules].map((rule) => rule.cssText);
-  style.textContent = rules.filter((text) => text.startsWith(".figure")).join("\n");
+  style.textContent = rules.filter((text) => text.startsWith(".figure ")).join("\n");
   drawn.prepend(style);
   save(button.dataset.svg + ".svg", "image/svg+xml", new XMLSerializer().serializeToString(drawn));
 });

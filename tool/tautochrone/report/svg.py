@@ -21,6 +21,9 @@ GAP, LINE, SWATCH = 8, 16, 14  # Pixels: around texts, of a line of text, of a l
 NAMES_PART_MAX = 0.5  # Of the width, for the names of rows.
 ROWS_OF_NAMES_MAX = 4
 FEW_POINTS = 500  # More are drawn to two pixels.
+# Of characters that are not as wide as most.
+TEXT_PIXELS = {c: 4.2 for c in "il.,:;'|!()[]/ "} | {c: 9.4 for c in "ABCDEFGHKNOPQRSUVXYZ"}
+TEXT_PIXELS |= {c: 10.5 for c in "mwMW%@×"}
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 # Paths of points, from their middle.
 SHAPES = {
@@ -38,10 +41,7 @@ DASHES = {"dashed": "6 4", "dotted": "2 3"}
 
 def text_pixels(text: str) -> float:
     """The width of a text of 12 pixels' height, at least as wide as most fonts draw it."""
-    return sum(
-        4.2 if c in "il.,:;'|!()[]/ " else 10.5 if c in "mwMW%@" else 8.6 if c.isupper() else 7.7
-        for c in text
-    )
+    return sum(12.2 if c > "\u1fff" else TEXT_PIXELS.get(c, 7.7) for c in text)
 
 
 def number_text(value: float) -> str:
@@ -67,6 +67,7 @@ class Scale:
     high: float
     start: float
     end: float
+    tick_pixels: int  # The least distance of two ticks.
 
     def __call__(self, value: Any) -> float:
         """The pixel of a number, of a name, or of a name and an offset in parts of its room."""
@@ -80,11 +81,12 @@ class Scale:
             part = (value - self.low) / (self.high - self.low)
         return self.start + part * (self.end - self.start)
 
-    def ticks(self, count: int) -> list[tuple[float, str]]:
-        """The places and texts of at most so many ticks; all names, as they have rows."""
+    def ticks(self) -> list[tuple[float, str]]:
+        """The places and texts of the ticks; of all names, which have rows."""
         if self.axis.names is not None:
             return [(self(name), name) for name in self.axis.names]
         text = bytes_text if self.axis.is_bytes else number_text
+        count = int(abs(self.end - self.start) / self.tick_pixels)
         values = self._powers(count) if self.axis.is_log else self._steps(count)
         told = [(self(v), text(v)) for v in values if self.low <= v * 1.0001 and v <= self.high]
         if self.axis.zero_to is not None:
@@ -116,12 +118,12 @@ class Scale:
 
 def _scale(figure: Figure, side: str, start: float, end: float) -> Scale:
     """The scale of the x or the y axis, as wide as all marks and limits unless the axis says so."""
-    axis = figure.x if side == "x" else figure.y
+    axis, ends = (figure.x, (start, end, 70)) if side == "x" else (figure.y, (start, end, 32))
     if axis.names is not None:
-        return Scale(axis, 0, max(len(axis.names), 1), start, end)
+        return Scale(axis, 0, max(len(axis.names), 1), *ends)
     if axis.zero_to is not None:
         high = 2 * max(axis.zero_to, 1)
-        return Scale(replace(axis, is_log=True), ZERO * 0.8, high, start, end)
+        return Scale(replace(axis, is_log=True), ZERO * 0.8, high, *ends)
     keys = ("x", "left", "right") if side == "x" else ("y", "low", "top", "bottom")
     given = [(m, k) for m in figure.marks for k in keys if k in m.options or k in m.columns]
     values = [value for mark, key in given for (value,) in rows(mark, key)]
@@ -135,7 +137,7 @@ def _scale(figure: Figure, side: str, start: float, end: float) -> Scale:
         high += 0.08 * (high - low)
     low = low if axis.start is None else axis.start
     high = high if axis.end is None else axis.end
-    return Scale(axis, float(low), float(high) if high > low else float(low + 1), start, end)
+    return Scale(axis, float(low), float(high) if high > low else float(low + 1), *ends)
 
 
 # ---- Marks
@@ -310,7 +312,7 @@ def _sample(one: Mark | Limit) -> str:
     if one.glyph == "scatter":
         look = {key: one.options[key] for key in ("marker", "color") if key in one.options}
         columns = {"x": [SWATCH / 2], "y": [-4]}
-        same = Scale(Axis(), 0, 1, 0, 1)
+        same = Scale(Axis(), 0, 1, 0, 1, 1)
         return _scatter(Mark("", columns, look), same, same)
     if one.glyph in ("steps", "line"):
         return f"{line}{_stroke(**one.options)}/>"
@@ -346,11 +348,11 @@ def _frame(figure: Figure, x: Scale, y: Scale, width: int) -> tuple[str, float]:
     """Grid and texts around the plot, and the pixel below them. The y axis is named on top."""
     made, left, bottom = "", x.start - GAP, max(y.start, y.end)
     grid = f"M{x.start:.0f} {bottom}H{x.end:.0f}"
-    for at, text in _y_ticks(y):
+    for at, text in y.ticks():
         grid += f"M{x.start:.0f} {at:.0f}H{x.end:.0f}" if figure.y.names is None else ""
         made += _text(left, at + 4, _fitted(text, left), "end")
     below = bottom
-    ticks = x.ticks(int((x.end - x.start) / 70))
+    ticks = x.ticks()
     for middle, row, text in _in_rows(ticks, width):
         below = max(below, bottom + LINE * (row + 1))
         made += _text(middle, bottom + LINE * (row + 1), text, "middle", "faint")
@@ -361,10 +363,6 @@ def _frame(figure: Figure, x: Scale, y: Scale, width: int) -> tuple[str, float]:
         made += _text(x.end, below, figure.x.label, "end", "faint")
     made += _text(0, 11, figure.y.label, kind="faint") if figure.y.label else ""
     return f'<path class="grid" d="{grid}"/>{made}', below + 5
-
-
-def _y_ticks(y: Scale) -> list[tuple[float, str]]:
-    return y.ticks(int(abs(y.end - y.start) / 32))
 
 
 def _limit(limit: Limit, x: Scale, y: Scale) -> str:
@@ -382,7 +380,7 @@ def draw(figure: Figure, width: int) -> str:
     legend, top, series = _legend(figure, width, LINE if figure.y.label else 4)
     ends = [top + GAP + figure.height, top + GAP]
     y = _scale(figure, "y", *(ends if figure.y.names is None else ends[::-1]))
-    names = max((text_pixels(text) for _, text in _y_ticks(y)), default=0)
+    names = max((text_pixels(text) for _, text in y.ticks()), default=0)
     texts = [text for m in figure.marks if m.glyph == "bars" for (text,) in rows(m, "text")]
     right = width - max(map(text_pixels, texts), default=6) - GAP
     x = _scale(figure, "x", min(names, NAMES_PART_MAX * width) + GAP, right)

@@ -99,9 +99,9 @@ def load(folder: Path, text: str) -> dict[str, object]:
     asked = [event.get("params", {}) for event in log["events"]]
     urls = [one["url"] for one in asked if one.get("initiator", "not an origin") != "not an origin"]
     console = re.findall(r":CONSOLE[:(]\d+\)?\] (.*)", done.stderr)
-    drawn = re.search(r'<body[^>]* data-drawn="(\d+)"', done.stdout)
+    body = re.search("<body[^>]*>", done.stdout) or [""]
     return {
-        "drawn": int(drawn.group(1)) if drawn else None,
+        **{name: int(count) for name, count in re.findall(r'data-(\w+)="(\d+)"', body[0])},
         "failed": 'id="failure" hidden' not in done.stdout,
         "requests": [url for url in urls if re.match(r"(https?|wss?):", url)],
         "errors": console,
@@ -163,6 +163,27 @@ def test_nothing_is_cut_off_or_overlaps(tmp_path: Path, report: str) -> None:
     assert {fault.split(":")[0] for fault in faults(tmp_path, wide)} >= {"420 light", "800 light"}
     pale = report.replace("--paper: #14181f", "--paper: #fff")
     assert "another scheme" in " ".join(faults(tmp_path, pale))
+
+
+SAVED = """<script>
+URL.createObjectURL = (blob) => {
+  blob.text().then((text) => {
+    const drawn = new DOMParser().parseFromString(text, "image/svg+xml");
+    if (!drawn.querySelector("svg > style + *")) { throw new Error("not a figure: " + text); }
+    document.body.dataset.saved = 1 + Number(document.body.dataset.saved || 0);
+  });
+  return "data:,";
+};
+for (const button of document.querySelectorAll("p > [data-svg], .small button")) {
+  button.click();
+}
+</script></body>"""
+
+
+def test_a_button_saves_each_figure_as_a_file(tmp_path: Path, report: str) -> None:
+    seen = load(tmp_path, report.replace("</body>", SAVED))
+    small = 2  # of the pools
+    assert not seen["failed"] and seen["saved"] == PANELS + small
 
 
 def test_text_of_others_is_escaped(report: str) -> None:
