@@ -59,7 +59,7 @@ struct tau_replay_facts {
     uint64_t slots_count;
     uint64_t peak_live_bytes;
     uint64_t peak_live_objects;
-    uint64_t peak_event;  // The event that reached peak_live_bytes first.
+    uint64_t peak_event;       // The event that reached peak_live_bytes first.
     uint64_t objects_at_peak;  // Live objects after it.
     uint64_t size_bytes_max;
     uint64_t align_log2_max;
