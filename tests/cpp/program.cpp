@@ -94,7 +94,8 @@ void check_exhaustion() {
 
 [[maybe_unused]] std::size_t dedicated_of(const tau_budget *heap) {
     std::size_t bytes = 0;
-    for (std::size_t i = 0; i < TAU_PLAN_CLASSES_COUNT; i++) {
+    const std::size_t classes_count = tau_budget_statistics(heap).classes_count;
+    for (std::size_t i = 0; i < classes_count; i++) {
         const auto pool = tau_budget_class_statistics(heap, i);
         bytes += std::size_t{pool.size_bytes} * pool.used_count;
     }

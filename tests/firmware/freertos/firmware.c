@@ -38,6 +38,7 @@ static volatile uint32_t checksum;
 static volatile unsigned int failed_mallocs, failed_assertions, refused_mallocs;
 static QueueHandle_t messages, numbers, ended;
 static bool statistics_hold = true;
+static uint32_t seed;
 
 // ---- What the kernel and the heap call ----
 
@@ -93,7 +94,7 @@ static void end(enum part part) {
 
 static void produce(void *argument) {
     const enum part part = (enum part)(uintptr_t)argument;
-    uint32_t random = (uint32_t)part * 77 + 1;
+    uint32_t random = ((uint32_t)part * 77 + 1) ^ seed;
     for (unsigned int i = 0; i < MESSAGES; i++) {
         random = random * 1664525u + 1013904223u;
         const size_t size_bytes = 1 + (random >> 16) % 400;
@@ -130,7 +131,7 @@ static void serve_device(void *unused) {
     (void)unused;
     for (uint32_t i = 0, number; i < INTERRUPTS; i++) {
         (void)xQueueReceive(numbers, &number, portMAX_DELAY);
-        const size_t size_bytes = 16 + number * 7 % 200;
+        const size_t size_bytes = 16 + (number * 7 + seed) % 200;
         vPortFree(kept[i % DEVICE_KEPT]);
         kept[i % DEVICE_KEPT] = take(DEVICE, size_bytes);
         if (kept[i % DEVICE_KEPT] != NULL) {
@@ -249,8 +250,9 @@ static void supervise(void *unused) {
     exit(0);
 }
 
-int main(void) {
+int main(int count, char **arguments) {
     static char text[8192];
+    seed = count > 1 ? (uint32_t)strtoul(arguments[1], NULL, 10) * 2654435761u : 0;
     setvbuf(stdout, text, _IOFBF, sizeof text);
     messages = xQueueCreate(MESSAGES_QUEUED, sizeof(struct message *));
     begin_statistics();
@@ -266,7 +268,7 @@ int main(void) {
     (void)xTimerStart(timer, 0);
     NVIC_PRIORITY[TIMER_0_LINE] = 0xc0;
     NVIC_ENABLE = 1u << TIMER_0_LINE;
-    TIMER_0[1] = TIMER_0[2] = TIMER_0_CYCLES;
+    TIMER_0[1] = TIMER_0[2] = TIMER_0_CYCLES + (seed >> 20);
     TIMER_0[0] = 9;
     vTaskStartScheduler();
     return 1;
