@@ -146,6 +146,11 @@ def _on_firmware(plan: Plan, traces: list[OpenTrace], path: Path, skip_misuse: b
     from tautochrone.verify.firmware import open_firmware
 
     firmware = open_firmware(path, plan)
+    if firmware.baseline:
+        output.note(
+            f"tau: {path} is {firmware.baseline} code: the header's bounds, for Cortex-M4, do not"
+            " hold in it; those as linked do"
+        )
     return [firmware.verify(trace, skip_misuse) for trace in traces]
 
 

@@ -29,6 +29,9 @@ STUB_BYTES = 4 << 20  # IMAGE_BYTES of tool/native/replay/emulator.c
 STUB_ADDRESSES = (0x60000000, 0x70000000, 0x90000000, 0x10000, 0xA0000000)
 REGIONS_MAX, PAYLOAD_MAX = 8, 16  # tool/native/replay/emulator.h
 SEGMENTS_BYTES_MAX = 256 << 20
+# Tag_CPU_arch of Arm's build attributes: instruction sets in which Cortex-M4's code takes more.
+BASELINE = {11: "ARMv6-M", 12: "ARMv6-M", 16: "ARMv8-M Baseline"}
+CPP_HEAP = "_ZN11tautochrone4plan4madeE"  # of core/ports/cpp/tautochrone.hpp
 # Other names of the operations, the first that a program has.
 NAMES = {"aligned_alloc": ("memalign", "aligned_alloc")}
 # The same of FreeRTOS, in a program with core/ports/freertos/heap_tautochrone.c: its state's name.
@@ -59,6 +62,7 @@ class Firmware:
     stub: Image
     program: Program
     bounds: dict[str, int]
+    baseline: str  # its instruction set, if the header's bounds do not hold in it
 
     def verify(self, trace: OpenTrace, skip_misuse: bool) -> Done:
         """Replay a recording on its functions. Raises TauError if they misbehave."""
@@ -92,7 +96,7 @@ class Firmware:
 
 def open_firmware(path: Path, plan: Plan) -> Firmware:
     """Read a linked program. Raises TauError if it cannot be called, or is not built as planned."""
-    target, segments, symbols, sizes, compiler = _read(path)
+    target, baseline, segments, symbols, sizes, compiler = _read(path)
     _refuse_other_build(path, plan, symbols)
     _refuse_other_pools(path, plan, symbols, segments)
     functions = _functions(path, symbols)
@@ -107,7 +111,8 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
         raise TauError(f"{path}: its memory leaves no room for what calls its functions")
     payload = [(symbols[name] & ~1, sizes[name]) for name in PAYLOAD if sizes.get(name)]
     ranges = sorted({(start, start + size) for start, size in payload})[:PAYLOAD_MAX]
-    _refuse_longer_paths(path, plan, target)
+    if not baseline:
+        _refuse_longer_paths(path, plan, target)
     bounds = _bounds(path, functions, plan.system)
     code = Code(path)
     addresses = {verb: symbols[name] for verb, name in functions.items()}
@@ -115,15 +120,16 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
     start = (symbols.get(init, 0), argument)
     pointer = symbols.get("__global_pointer$", 0)
     program = Program(path.name, code.place, addresses, regions, ranges, start, pointer)
-    return Firmware(path, plan, target, compiler, stub_image(target, place), program, bounds)
+    stub = stub_image(target, place)
+    return Firmware(path, plan, target, compiler, stub, program, bounds, baseline)
 
 
-def _read(path: Path) -> tuple[str, list[tuple[int, bytes, int]], Any, dict[str, int], str]:
-    """The target, segments (address, data, size), symbols, sizes of functions, and compiler."""
+def _read(path: Path) -> tuple[str, str, list[tuple[int, bytes, int]], Any, dict[str, int], str]:
+    """The target, a BASELINE, segments (address, data, size), symbols, sizes, and compiler."""
     from elftools.elf.sections import SymbolTableSection
 
     with elf_file.opened(path, "link it again") as elf:
-        target = _target(path, elf)
+        target, baseline = _target(path, elf), _baseline(path, elf)
         loaded = [
             segment
             for segment in elf.iter_segments()
@@ -141,7 +147,7 @@ def _read(path: Path) -> tuple[str, list[tuple[int, bytes, int]], Any, dict[str,
     symbols = {row.name: int(row["st_value"]) for row in defined}
     sizes = {row.name: int(row["st_size"]) for row in defined}
     said = compiler.split(b"\0")[0].decode("ascii", "replace")
-    return target, segments, symbols, sizes, said or "unknown"
+    return target, baseline, segments, symbols, sizes, said or "unknown"
 
 
 def _refuse_large(path: Path, headers: list[Any]) -> None:
@@ -167,6 +173,23 @@ def _target(path: Path, elf: Any) -> str:
     if kind != "ET_EXEC":
         raise TauError(f"{path} is not linked for its addresses ({kind})", AS_LINKED)
     return found
+
+
+def _baseline(path: Path, elf: Any) -> str:
+    """Its instruction set, if that is one of BASELINE. Refuses Cortex-A and Cortex-R."""
+    attributes = elf.get_section_by_name(".ARM.attributes")
+    if attributes is None or elf["e_machine"] != "EM_ARM":
+        return ""
+    said = {
+        each.tag: each.value
+        for part in attributes.subsections
+        for subpart in part.subsubsections
+        for each in subpart.attributes
+    }
+    if said.get("TAG_CPU_ARCH_PROFILE", ord("M")) != ord("M"):
+        cause = f"{path} is code for an Arm core that is not a Cortex-M: it cannot be emulated"
+        raise TauError(cause, "verify the plan on the compiled core: leave out --elf")
+    return BASELINE.get(said.get("TAG_CPU_ARCH", 0), "")
 
 
 def _refuse_other_build(path: Path, plan: Plan, symbols: Iterable[str]) -> None:
@@ -213,6 +236,12 @@ def _functions(path: Path, symbols: Any) -> dict[str, str]:
         if name is not None:
             found[verb] = name
     missing = [verb for verb in ("malloc", "free") if verb not in found]
+    if CPP_HEAP in symbols and missing:
+        raise TauError(
+            f"{path} has its heap by tautochrone.hpp, whose calls are part of its own functions:"
+            f" it has no function {', '.join(missing)}",
+            "verify the plan on the compiled core: leave out --elf",
+        )
     if missing:
         raise TauError(f"{path} has no function {', '.join(missing)}", HEAP_STEP)
     return found
@@ -246,8 +275,10 @@ def _refuse_longer_paths(path: Path, plan: Plan, target: str) -> None:
         if own > stated:
             raise TauError(
                 f"{path}: tau_{plan.system}_{verb} takes up to {own} instructions, the header"
-                f" says {stated}: another compiler or other flags built it, or it has hooks",
-                "make the plan with --build FILE that has the firmware's optimization and flags",
+                f" says {stated}: hooks of a TAU_PORT_HEADER are in it, or another compiler or"
+                " other flags built it",
+                "build it once without the hooks, whose instructions no plan knows; or make the"
+                " plan with --build FILE that has the firmware's optimization and flags",
             )
 
 

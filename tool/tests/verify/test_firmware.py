@@ -77,11 +77,16 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def linked(
-    folder: Path, target: str, name: str, core: tuple[str, ...] = (), heap: tuple[str, ...] = ()
+    folder: Path,
+    target: str,
+    name: str,
+    core: tuple[str, ...] = (),
+    heap: tuple[str, ...] = (),
+    every: tuple[str, ...] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """Compile and link; `core` and `heap` are more flags of the two."""
+    """Compile and link; `core` and `heap` are more flags of the two, `every` of all files."""
     recipe = TARGETS[target]
-    gcc = [recipe.compiler, *recipe.machine, "-Os", "-ffreestanding", "-std=c17"]
+    gcc = [recipe.compiler, *recipe.machine, *every, "-Os", "-ffreestanding", "-std=c17"]
     gcc += [f"-I{ROOT}", f"-I{folder}", "-fno-tree-loop-distribute-patterns", "-fno-builtin"]
     objects = []
     sources = [(ROOT / "core/tlsf.c", core), (ROOT / "core/budget.c", core)]
@@ -113,6 +118,23 @@ def test_a_firmware_as_planned_is_verified(planned: Path, target: str) -> None:
         assert most <= bound
     runs = load_plan(planned / "plan.toml").sections["verified"].runs
     assert name in {run.firmware for run in runs}
+
+
+@pytest.mark.parametrize(
+    ("processor", "name"),
+    [("cortex-m0plus", "ARMv6-M"), ("cortex-m23", "ARMv8-M Baseline"), ("cortex-m33", "")],
+)
+def test_a_firmware_for_another_cortex_m_is_verified(
+    planned: Path, processor: str, name: str
+) -> None:
+    """If its code is longer, it is said that the header's bounds do not hold; its own do."""
+    elf = planned / f"{processor}.elf"
+    assert linked(planned, "m4", elf.name, every=(f"-mcpu={processor}",)).returncode == 0
+    done = tau("verify", planned / "plan.toml", planned / "program.tau", "--elf", elf)
+    said = f"is {name} code: the header's bounds, for Cortex-M4, do not hold"
+    assert (said in done.stderr) == bool(name)
+    (counted,) = re.findall(r"malloc +(\d+) .* bound (\d+) as linked", done.stdout)
+    assert int(counted[0]) <= int(counted[1])
 
 
 def test_another_build_of_the_core_does_not_link(planned: Path) -> None:
@@ -157,6 +179,8 @@ def test_programs_that_are_not_as_planned_are_refused(planned: Path, tmp_path: P
 
     assert linked(planned, "m4", "slow.elf", core=("-fno-inline",)).returncode == 0
     assert "instructions, the header says" in refused(planned / "slow.elf")
+    assert linked(planned, "m4", "r5.elf", every=("-mcpu=cortex-r5",)).returncode == 0
+    assert "not a Cortex-M: it cannot be emulated" in refused(planned / "r5.elf")
     strip = ["arm-none-eabi-strip", str(planned / "right.elf"), "-o", str(tmp_path / "bare.elf")]
     subprocess.run(strip, check=True)
     assert "is stripped" in refused(tmp_path / "bare.elf")
@@ -173,6 +197,9 @@ def test_programs_that_are_not_as_planned_are_refused(planned: Path, tmp_path: P
     rename = ["arm-none-eabi-objcopy", "--redefine-sym", "malloc=mallok"]
     subprocess.run([*rename, str(planned / "right.elf"), str(tmp_path / "less.elf")], check=True)
     assert "has no function malloc" in refused(tmp_path / "less.elf")
+    rename += ["--redefine-sym", "heap=_ZN11tautochrone4plan4madeE"]
+    subprocess.run([*rename, str(planned / "right.elf"), str(tmp_path / "cpp.elf")], check=True)
+    assert "has its heap by tautochrone.hpp" in refused(tmp_path / "cpp.elf")
 
 
 @pytest.mark.parametrize("target", ["m4", "rv32"])
