@@ -45,6 +45,11 @@ int main(void) {
     _exit(0);
 }
 """
+START = """
+#include <stdlib.h>
+int main(void);
+void _start(void) { exit(main()); }
+"""
 
 
 def every_function_of_newlib(folder: Path, library: str) -> None:
@@ -130,7 +135,7 @@ def test_every_function_is_recorded_once(tmp_path: Path, library: str, abi: str)
 def test_a_program_that_never_exits_flushes_or_its_end_is_missed(
     tmp_path: Path, at_the_end: str, ended: str
 ) -> None:
-    """_exit runs no destructor, as a linker script without .fini_array.* [REC-26]."""
+    """_exit runs nothing of the program's, as a capture that stops early [REC-26]."""
     source = tmp_path / "never.c"
     source.write_text(NEVER_EXITS.replace("AT_THE_END", at_the_end))
     run("gcc", *STRICT, *RECORD, source, RECORDER, WRAPS, "-o", "program", cwd=tmp_path)
@@ -149,6 +154,19 @@ def test_an_earlier_capture_is_gone_after_the_first_call(tmp_path: Path) -> None
     run("gcc", *STRICT, *RECORD, source, RECORDER, WRAPS, "-o", "program", cwd=tmp_path)
     run("./program", cwd=tmp_path)
     assert (tmp_path / CAPTURE).read_bytes() == b""
+
+
+def test_the_end_is_recorded_without_the_destructors_of_a_start_up_file(tmp_path: Path) -> None:
+    source, start = tmp_path / "exits.c", tmp_path / "start.c"
+    source.write_text(NEVER_EXITS.replace("AT_THE_END\n    _exit(0);", "return 0;"))
+    start.write_text(START)
+    flags = (*RECORD, WRAPS, "-nostartfiles")
+    firmware.emulate(firmware.firmware([start, source, RECORDER], tmp_path, flags))
+    import_file(tmp_path / CAPTURE, tmp_path / "out.tau")
+    with open_trace(tmp_path / "out.tau") as reader:
+        assert reader.header["ended"] == "exit" and not reader.ending.remarks
+    operations = [op for op, _, _ in operations_of(tmp_path / "out.tau")]
+    assert operations.count("free") == 400
 
 
 def test_a_correct_program_in_cpp_has_no_misuse(tmp_path: Path) -> None:

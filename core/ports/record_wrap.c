@@ -17,10 +17,8 @@
 //   constructors allocate much, and must not allocate itself:
 //       const struct tau_record_port tau_record_wrap_port = {uart_send, cycles, UART1, 64000000u};
 //
-// The end of the recording: a destructor writes the last rows and an end mark when the program
-// exits. For this, a linker script of your own must keep .fini_array.* and exit() must run.
-// A program that never exits calls tau_record_wrap_flush() when it is idle. `tau import` warns of a
-// recording without its end.
+// The end of the recording: exit() writes the last rows and an end mark. A program that never exits
+// calls tau_record_wrap_flush() when it is idle. `tau import` warns of a recording without its end.
 //
 // C++: add record_wrap_new.cpp too, so that call sites are those of new and not inside of it.
 //
@@ -121,13 +119,20 @@ static uint32_t record_image(void) {
     return hash == 0 ? 1 : hash;
 }
 
+#ifndef TAU_RECORD_ZEPHYR
+static void record_finish(void);
+#endif
+
 static bool record_enter(void) {
     TAU_RECORD_LOCK(&record_state);
     if (!record_is_started) {
         record_is_started = true;
-        record_depth = 1;  // what the port's functions allocate is not recorded
+        record_depth = 1;  // what atexit and the port's functions allocate is not recorded
 #ifdef TAU_RECORD_CAPTURE
         record_capture(NULL, "", 0);  // an earlier run's file is empty from here on
+#endif
+#ifndef TAU_RECORD_ZEPHYR
+        (void)atexit(record_finish);
 #endif
         tau_record_start(&record_state, &tau_record_wrap_port);
         tau_record_image(&record_state, record_image());
@@ -149,7 +154,8 @@ void tau_record_wrap_flush(void) {
 }
 
 #ifndef TAU_RECORD_ZEPHYR
-// The program's last rows: after its own destructors, as far as the linker orders them.
+// The program's last rows. By atexit before the destructors of .fini_array, and as the last of
+// these if the start-up code and the linker script have them: the second mark does no harm.
 __attribute__((destructor(101))) static void record_finish(void) {
     if (record_enter()) {
         tau_record_end(&record_state);

@@ -45,8 +45,8 @@ LOSE_NOTHING_ON_TARGET = (
     "that keeps every byte (core/ports/record_wrap.c)"
 )
 MARK_THE_END = (
-    "call tau_record_wrap_flush() before the capture ends, or let the firmware exit, with "
-    ".fini_array.* kept in the linker script (core/ports/record_wrap.c); then record again"
+    "call tau_record_wrap_flush() before the capture ends, or let the firmware call exit() "
+    "(core/ports/record_wrap.c); then record again"
 )
 
 
