@@ -17,7 +17,7 @@ BUILD = (
     *("--specs=nano.specs", "--specs=rdimon.specs", "-Wl,--no-warn-rwx-segments"),
 )
 RECORDER = ("core/ports/record_wrap.c", "@core/ports/record_wrap.flags")
-HEAP = ("core/ports/newlib/heap.c", "core/tlsf.c", "core/budget.c")
+HEAP = ("-DTAU_SINGLE_THREAD", "core/ports/newlib/heap.c", "core/tlsf.c", "core/budget.c")
 QEMU = (
     *("timeout", "60", "qemu-system-arm", "-M", "mps2-an386", "-display", "none"),
     *("-monitor", "none", "-serial", "none"),

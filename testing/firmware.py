@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FIRMWARE = ROOT / "tests" / "firmware"
 PORTS = ROOT / "core" / "ports"
 RECORDER = PORTS / "record_wrap.c"
+SINGLE_THREAD = "-DTAU_SINGLE_THREAD"  # for core/ports/newlib/heap.c
 WRAPS = f"@{PORTS / 'record_wrap.flags'}"
 CORE = [ROOT / "core" / name for name in ("tlsf.c", "budget.c", "pools.c")]
 HEAP = [PORTS / "newlib" / "heap.c", *CORE]
@@ -102,7 +103,8 @@ def firmware(
 
     FLAGS go to both compiler and linker.
     """
-    common = (*CORTEX_M4, optimize, *SECTIONS, *LIBRARIES[library], f"-I{folder}", *flags)
+    common = (*CORTEX_M4, optimize, *SECTIONS, *LIBRARIES[library], f"-I{folder}")
+    common += (SINGLE_THREAD, *flags)
     made = objects([*sources, FIRMWARE / "board.c"], folder, common, "arm-none-eabi-")
     is_cpp = any(source.suffix == ".cpp" for source in sources)
     linker = "arm-none-eabi-g++" if is_cpp else "arm-none-eabi-gcc"
@@ -114,7 +116,7 @@ def firmware(
 def picolibc_firmware(sources: Sequence[Path], folder: Path, *flags: str | Path) -> Path:
     """Build a firmware of SOURCES in C for RV32IMAC with picolibc; return the ELF file."""
     memory = [f"-Wl,--defsym=__{word}" for word in PICOLIBC_MEMORY]
-    common = (*PICOLIBC, "-Os", "-Wl,--gc-sections", *SECTIONS, *STRICT, *flags)
+    common = (*PICOLIBC, "-Os", "-Wl,--gc-sections", *SECTIONS, *STRICT, SINGLE_THREAD, *flags)
     run(*common, *sources, *memory, "-o", "firmware.elf", cwd=folder)
     return folder / "firmware.elf"
 

@@ -104,6 +104,18 @@ def test_what_describes_newlibs_heap_does_not_link(
         firmware.firmware([user, *HEAP], tmp_path, NEWLIB, library)
 
 
+def test_a_heap_without_a_lock_does_not_compile(tmp_path: Path) -> None:
+    """A program says that it has one thread, or gives the hooks."""
+    save_header(PLAN, tmp_path / "heap_plan.h", "tau plan")
+    hooks = "#define TAU_PORT_LOCK(heap) (void)(heap)\n#define TAU_PORT_UNLOCK TAU_PORT_LOCK\n"
+    (tmp_path / "lock.h").write_text(hooks)
+    words = ("arm-none-eabi-gcc", "-fsyntax-only", f"-I{ROOT}", f"-I{tmp_path}", HEAP[0])
+    with pytest.raises(AssertionError, match="no lock: add the hooks"):
+        firmware.run(*words, cwd=tmp_path)
+    for flag in (firmware.SINGLE_THREAD, '-DTAU_PORT_HEADER="lock.h"'):
+        firmware.run(*words, flag, cwd=tmp_path)
+
+
 def numbers_of(text: str) -> tuple[firmware.Printed, list[int]]:
     """What program.cpp prints: its result, and the bytes counted of its growth and in main."""
     line, counts = text.splitlines(keepends=True)

@@ -2,8 +2,8 @@
 // picolibc. Add this file and the core's to the build, with the plan's optimization (-Os):
 //
 //   tau plan program.tau -o plan.toml --header heap_plan.h
-//   gcc … -Itautochrone -I. tautochrone/core/ports/newlib/heap.c tautochrone/core/tlsf.c
-//   tautochrone/core/budget.c
+//   gcc … -Itautochrone -I. -DTAU_SINGLE_THREAD tautochrone/core/ports/newlib/heap.c
+//   tautochrone/core/tlsf.c tautochrone/core/budget.c
 //
 // A guaranteed plan also needs core/pools.c. Compile them as C, also in a C++ firmware. Remove
 // record_wrap.c and its flags.
@@ -14,14 +14,21 @@
 // that calls one of them does not link.
 //
 // The first call makes the heap: constructors and the C library allocate before main. With threads
-// or interrupts, define the two lock hooks of core/port.h, and allocate once before the second
-// thread starts.
+// or interrupts, give all files a TAU_PORT_HEADER with the two lock hooks of core/port.h instead of
+// TAU_SINGLE_THREAD, and allocate once before the second thread starts.
 #include <errno.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#ifdef TAU_PORT_HEADER
+#include TAU_PORT_HEADER
+#endif
+#if !defined(TAU_PORT_LOCK) && !defined(TAU_SINGLE_THREAD)
+#error "no lock: add the hooks of core/port.h, or -DTAU_SINGLE_THREAD if one thread has the heap"
+#endif
 
 #include "core/pools.h"
 #include "core/ports/heap_count.h"
