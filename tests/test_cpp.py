@@ -127,11 +127,20 @@ def refusal_of(folder: Path, text: str, *flags: str | Path) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True).stderr
 
 
+@pytest.mark.parametrize("source", [*firmware.HEAP, RECORDER], ids=lambda path: path.name)
+def test_a_source_in_c_says_so_to_a_compiler_of_cpp(source: Path) -> None:
+    command = ("g++", "-fsyntax-only", "-Wfatal-errors", f"-I{ROOT}", "-xc++", source)
+    said = subprocess.run(command, capture_output=True, text=True).stderr
+    assert '#error "compile this file as C (gcc, not g++)' in said
+
+
 def test_what_cannot_be_right_is_refused_with_the_reason(tmp_path: Path) -> None:
     run("gcc", *C, f"-I{ROOT}", "-c", *CORE, cwd=tmp_path)
     core = ("tlsf.o", "budget.o", "pools.o")
     missing = "heap_plan.h is missing: write it with `tau plan … --header heap_plan.h`"
     assert missing in refusal_of(tmp_path, USE)
+    said = refusal_of(tmp_path, "", "-fmax-errors=0", "-Wno-fatal-errors")
+    assert said.count("error: ") == 1, said
     assert "heap_plan.h has no heap" in refusal_of(tmp_path, USE, "-DTAU_PLAN_H")
     for plan, refusal in ((PLAN, ""), (GUARANTEED, "the plan guarantees no object with this type")):
         save_header(plan, tmp_path / "heap_plan.h", "tau plan", force=True)

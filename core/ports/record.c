@@ -7,6 +7,8 @@
 //
 // Numbers are in bytes, little-endian. A block's rows start from its own start ticks, address 0 and
 // an empty site cache. The CRC (IEEE 802.3) covers the header before it and the payload.
+#include "core/private/only_c.h"
+
 #include "core/ports/record.h"
 
 // Every object of a 32-bit machine starts at a multiple of at least 4. A smaller unit would cost

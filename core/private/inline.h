@@ -2,6 +2,8 @@
 #ifndef TAU_INLINE_H
 #define TAU_INLINE_H
 
+#include "core/private/only_c.h"
+
 // Speed needs the small functions inlined; a build for size gets one copy of each.
 #ifdef __OPTIMIZE_SIZE__
 #define TAU_INLINE static __attribute__((unused))

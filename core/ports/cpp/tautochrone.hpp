@@ -22,7 +22,9 @@
 
 #if __cplusplus < 201703L
 #error "tautochrone.hpp needs C++17: compile with -std=c++17 or later"
-#endif
+#elif !defined(TAU_RECORD_CPP) && !defined(TAU_PLAN_H) && !__has_include("heap_plan.h")
+#error "heap_plan.h is missing: write it with `tau plan … --header heap_plan.h`, and add -I"
+#else
 
 #include <cstddef>
 #include <limits>
@@ -54,9 +56,6 @@ void tau_record_wrap_free(void *object);
 #define TAU_RECORD_INLINE
 
 #ifndef TAU_PLAN_H
-#if !__has_include("heap_plan.h")
-#error "heap_plan.h is missing: write it with `tau plan … --header heap_plan.h`, and add -I"
-#endif
 #include "heap_plan.h"
 #endif
 #ifndef TAU_PLAN_HEAP_BYTES
@@ -253,4 +252,5 @@ inline std::pmr::memory_resource *resource() noexcept {
 
 }  // namespace tautochrone
 
+#endif
 #endif
