@@ -7,7 +7,7 @@
 //
 // Numbers are in bytes, little-endian. A block's rows start from its own start ticks, address 0 and
 // an empty site cache. The CRC (IEEE 802.3) covers the header before it and the payload.
-#include "core/private/only_c.h"
+#include "core/private/inline.h"  // says that this is C
 
 #include "core/ports/record.h"
 

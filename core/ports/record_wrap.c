@@ -35,8 +35,6 @@
 //
 // C++ with core/ports/cpp/tautochrone.hpp: with -DTAU_RECORD_CPP, the calls of that header are
 // recorded and nothing else is. Link without the flags.
-#include "core/private/only_c.h"
-
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

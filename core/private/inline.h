@@ -2,8 +2,9 @@
 #ifndef TAU_INLINE_H
 #define TAU_INLINE_H
 
-#include "core/private/only_c.h"
-
+#ifdef __cplusplus
+#error "compile this file as C (gcc, not g++): C++ can use its header, and link the object"
+#endif
 // Speed needs the small functions inlined; a build for size gets one copy of each.
 #ifdef __OPTIMIZE_SIZE__
 #define TAU_INLINE static __attribute__((unused))

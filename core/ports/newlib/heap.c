@@ -16,7 +16,7 @@
 // The first call makes the heap: constructors and the C library allocate before main. With threads
 // or interrupts, give all files a TAU_PORT_HEADER with the two lock hooks of core/port.h instead of
 // TAU_SINGLE_THREAD, and allocate once before the second thread starts.
-#include "core/private/only_c.h"
+#include "core/private/inline.h"  // says that this is C
 
 #include <errno.h>
 #include <malloc.h>

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any
 
@@ -91,6 +91,13 @@ def warn(text: str, next_step: str | None = None) -> None:
 def count(number: int, noun: str) -> str:
     """Return a number of things, as `1 object` or `1,200 objects`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def span(values: Iterable[int]) -> str:
+    """The least and the most of some numbers, as `1,000 to 2,000`; one number if all are equal."""
+    numbers = [*values]
+    least, most = min(numbers), max(numbers)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def time_unit(duration_ns: int) -> tuple[str, int]:

@@ -138,7 +138,7 @@ def test_fixed_input_takes_what_is_refused_as_a_bet(tmp_path: Path) -> None:
     path = write_events(tmp_path / "t.tau", come_and_go(21, sizes, 10, 1500))
     usual = tau("plan", path, "--json")
     advice = "(if the program always runs the same, add --fixed-input)"
-    told = rf"^the pools of greedy are not used: .* {re.escape(advice)}$"
+    told = rf"^left out of the search: the pools of greedy, .* {re.escape(advice)}$"
     assert re.search(told, usual.stderr, re.M)
     plan = tmp_path / "plan.toml"
     fixed = tau("plan", path, "--fixed-input", "-o", plan, "--json")

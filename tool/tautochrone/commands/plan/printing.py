@@ -32,7 +32,7 @@ def note_search(made: Made) -> None:
     bets = [start for start in made.found.starts if start.is_bet]
     for start in bets:
         output.note(
-            f"the pools of {start.name} are not used: {start.refused}"
+            f"left out of the search: the pools of {start.name}, {start.refused}"
             " (if the program always runs the same, add --fixed-input)"
         )
 
@@ -191,8 +191,8 @@ def _recorded(traces: Sequence[PlanTrace]) -> str:
     events = [trace.events for trace in traces]
     peaks = [trace.peak_live_bytes for trace in traces]
     return (
-        f"{len(traces)} recordings: {min(events):,} to {max(events):,} events,"
-        f" {min(peaks):,} to {max(peaks):,} bytes live at the peak"
+        f"{len(traces)} recordings: {output.span(events)} events,"
+        f" {output.span(peaks)} bytes live at the peak"
     )
 
 
@@ -201,9 +201,9 @@ def _runs_text(made: Made) -> Iterator[str]:
     spread = made.spread
     if spread is not None:
         plain, planned = spread.plain, spread.planned
-        without = f"{plain.least:,} to {plain.most:,} bytes"
+        without = f"{output.span(plain.heaps)} bytes"
         if made.plan.classes:
-            with_pools = f"{planned.least:,} to {planned.most:,} bytes with these pools"
+            with_pools = f"{output.span(planned.heaps)} bytes with these pools"
             yield f"each run alone needs {with_pools}, {without} without pools"
         else:
             yield f"each run alone needs {without}"

@@ -177,8 +177,8 @@ def _report(
     peaks = [one.first["peak_live_bytes"] for one in done.values()]
     name = next(iter(done.values())).program
     output.note(
-        f"tau: {output.count(len(done), 'run')} of {name}: {_range(events)} events,"
-        f" peak {_range(peaks)} bytes"
+        f"tau: {output.count(len(done), 'run')} of {name}: {output.span(events)} events,"
+        f" peak {output.span(peaks)} bytes"
     )
     children = sum(len(one.paths) - 1 for one in done.values())
     others = f"; {output.count(children, 'trace')} of other processes in {CHILDREN}/"
@@ -207,8 +207,3 @@ def _report_different(
             )
     if verb == "exited with" and usual != "0":
         output.warn(f"tau: {count} of {len(done)} runs {verb} {usual}")
-
-
-def _range(values: list[int]) -> str:
-    least, most = min(values), max(values)
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
