@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "../firmware/programs/random.hpp"
 #include "core/ports/cpp/tautochrone.hpp"
 
 #define CHECK(holds)                                                                               \
@@ -35,24 +36,6 @@ using Names =
              Allocator<std::pair<const std::uint32_t, std::vector<String, Allocator<String>>>>>;
 
 constexpr std::size_t MARK = 4127;
-std::uint32_t random_state, checksum = 2166136261u;
-
-std::uint32_t random_below(std::uint32_t bound) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 17;
-    random_state ^= random_state << 5;
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(random_state) * bound >> 32);
-}
-
-void add(std::uint32_t value) {
-    checksum = (checksum ^ value) * 16777619u;
-}
-
-template <typename Text> void add_text(const Text &text) {
-    for (const char each : text) {
-        add(static_cast<unsigned char>(each));
-    }
-}
 
 struct alignas(64) Line {
     std::uint32_t words[16];
@@ -267,7 +250,7 @@ void tautochrone::refused(std::size_t size_bytes, std::size_t alignment) noexcep
 #endif
 
 int main(int count, char **arguments) {
-    random_state = static_cast<std::uint32_t>(count > 1 ? std::atol(arguments[1]) : 1) * 2 + 1;
+    start(count, arguments);
     Names names;
     for (unsigned round = 0; round < 60; round++) {
         for (unsigned i = 0; i < 10; i++) {

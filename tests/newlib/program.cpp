@@ -15,22 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "../firmware/programs/random.hpp"
+
 namespace {
 
 enum Marks : std::size_t { GROWTH_BEGINS = 4099, GROWTH_ENDS = 4111, IN_MAIN = 4127 };
 
-std::uint32_t random_state = 1, checksum = 2166136261u, failed_count;
-
-std::uint32_t random_below(std::uint32_t bound) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 17;
-    random_state ^= random_state << 5;
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(random_state) * bound >> 32);
-}
-
-void add(std::uint32_t value) {
-    checksum = (checksum ^ value) * 16777619u;
-}
+std::uint32_t failed_count;
 
 void add(const char *text) {
     while (*text != '\0') {
@@ -142,7 +133,7 @@ void use_functions_of_c() {
 }  // namespace
 
 int main(int count, char **arguments) {
-    random_state = static_cast<std::uint32_t>(count > 1 ? std::atol(arguments[1]) : 1) * 2 + 1;
+    start(count, arguments);
     std::map<std::uint32_t, std::vector<std::string>> lists;
     const unsigned all_before = counted_in_all();
     unsigned used_bytes = 0, all_bytes = 0;

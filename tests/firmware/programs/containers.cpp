@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "random.hpp"
+
 namespace {
 
 struct Part {
@@ -21,19 +23,7 @@ struct alignas(32) Block {
     std::uint32_t words[16];
 };
 
-std::uint32_t random_state, checksum = 2166136261u;
 std::vector<std::string> made_before_main{"one", "a name that is too long for the string object"};
-
-std::uint32_t random_below(std::uint32_t bound) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 17;
-    random_state ^= random_state << 5;
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(random_state) * bound >> 32);
-}
-
-void add(std::uint32_t value) {
-    checksum = (checksum ^ value) * 16777619u;
-}
 
 std::string name_of(std::uint32_t number) {
     std::string name = made_before_main[number % 2];
