@@ -7,6 +7,7 @@ machine, the heap's statistics are compared with the core's own after every rand
 """
 
 import csv
+import json
 import os
 import random
 import re
@@ -127,6 +128,17 @@ def test_each_call_is_recorded_with_its_size_its_task_and_its_site(
     assert len(found) == sum(len(recorded[part]) for part in FUNCTIONS)
     zeroed = [str(row["size_bytes"]) for row in rows if OPS[row["op"]] == "calloc"]
     assert zeroed == recorded["worker"][0]
+
+
+def test_what_a_deleted_task_held_is_left_by_its_function(
+    done: Path, recorded: dict[str, list[list[str]]]
+) -> None:
+    """On its plan, the firmware's statistics hold with that object in use."""
+    import_file(done / CAPTURE, done / "left.tau")
+    words = ("who", done / "left.tau", "--left", "--elf", done / "recording.elf", "--json")
+    rows = json.loads(tau(*words, expect=0).stdout)["rows"]
+    (left,) = (row for row in rows if row["function"] == "work")
+    assert (left["left_objects"], left["left_bytes"]) == (1, int(recorded["worker"][0][-1]))
 
 
 def functions_of(elf: Path) -> dict[str, tuple[int, int]]:
