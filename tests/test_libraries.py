@@ -47,7 +47,7 @@ int main() {
 
 
 def test_platformios_package_is_complete(tmp_path: Path) -> None:
-    """The exported files compile, and every malloc is served by the page's one line.
+    """The exported files compile, and every malloc is served by the page's lines.
 
     And the recorder compiles.
     """
