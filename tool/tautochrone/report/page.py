@@ -105,10 +105,11 @@ def _section(panel: Panel) -> str:
 def _drawn(figure: Figure, name: str) -> str:
     """Return a figure as drawn for wide and for narrow pages, of which page.css shows one.
 
-    A small figure is drawn once. One with a `name` has a caption of its own.
+    A figure with a `name` is a further one of its panel: it has a caption of its own, and is drawn
+    once if it is small.
     """
     widths = {"wide": WIDE_PIXELS, "narrow": NARROW_PIXELS}
-    if figure.height <= SMALL_HEIGHT_PIXELS:
+    if name and figure.height <= SMALL_HEIGHT_PIXELS:
         widths = {"small": SMALL_PIXELS}
     caption = f"{html.escape(figure.title)} {_button('SVG', name)}"
     caption = f"<figcaption>{caption}</figcaption>" if name else ""
