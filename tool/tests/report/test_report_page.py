@@ -216,7 +216,7 @@ def test_verdict_says_how_much_and_against_what() -> None:
         " peak of live bytes: 25 % less than plain TLSF and 50 % less than glibc."
     )
     assert "plain TLSF, this program needs a heap of 2,000 B" in told(1480, entries()[:1], None)
-    assert "tau replay" in told(1480, [], None)
+    assert "--on tlsf,glibc" in told(1480, [], None)
     assert "1,600 B, which was not replayed" in told(1480, [], 1600)
     assert "1,600 B, its margin of 10 % included, which was not" in told(1480, [], 1600, 0.1)
     assert told(1480, entries(), 1650, 0.1) == (
