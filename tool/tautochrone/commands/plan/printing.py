@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,14 @@ from tautochrone.plan import again, sizes
 from tautochrone.plan.file import ALIGNMENT_BYTES, BANDS, CLASSES_MAX
 from tautochrone.heap import pools
 from tautochrone.plan.sections import section_named
+from tautochrone.trace.folder import SUFFIX
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan, PlanTrace
     from tautochrone.heap.plan import Made, Wanted
     from tautochrone.trace.ending import Ending
 
+NAMES_SHOWN_MAX = 4
 # What optimal_within of a plan file is, for a formula planner and for the planner `replayed`.
 OPTIMAL_WITHIN = (
     "optimal_within: the most by which other pools exceed these in the paper's formula.",
@@ -29,12 +32,22 @@ OPTIMAL_WITHIN = (
 def note_search(made: Made) -> None:
     """Print the cost of the search on stderr, and which planners' pools would be a risk."""
     output.note(f"search: {made.replays:,} replays, {made.search_seconds:.1f} s")
-    bets = [start for start in made.found.starts if start.is_bet]
-    for start in bets:
+    names = defaultdict(list)
+    for start in made.found.starts:
+        if start.is_bet:
+            names[start.refused].append(start.name)
+    for refused, those in names.items():
         output.note(
-            f"left out of the search: the pools of {start.name}, {start.refused}"
+            f"left out of the search: the pools of {_listed(those)}, {refused}"
             " (if the program always runs the same, add --fixed-input)"
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names with commas; of many, the first ones and the number of all."""
+    if len(names) <= NAMES_SHOWN_MAX:
+        return ", ".join(names)
+    return f"{', '.join(names[:NAMES_SHOWN_MAX])} … ({len(names)} in all)"
 
 
 def made_by(
@@ -86,9 +99,17 @@ def next_step(plan: Plan, traces: Sequence[Path] = (), plan_path: Path | None = 
     if plan.sizes == sizes.ESTIMATE:
         return f"have the target's sizes: {sizes.WAYS}"
     if plan.layout == "32":
-        return f"tau verify {path} {' '.join(named)}"
+        return f"tau verify {path} {_folder_of(traces) or ' '.join(named)}"
     system = "pools" if plan.planner == BANDS else "budget"
     return f"tau replay {named[0]} --on tlsf,{system} --plan {path}"
+
+
+def _folder_of(traces: Sequence[Path]) -> str:
+    """The folder whose traces are all of TRACES, "" if there is none."""
+    folder = traces[0].parent if len(traces) > 1 else Path()
+    if folder == Path() or set(folder.glob(f"*{SUFFIX}")) != set(traces):
+        return ""
+    return shlex.quote(str(folder))
 
 
 def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
