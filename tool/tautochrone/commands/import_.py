@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,7 +70,7 @@ def command(file: Path, out: Path | None, abi: str | None, force: bool, as_json:
             f"{out}: {imported.events:,} events, at most {imported.peak_live_bytes:,} bytes"
             f" in {imported.peak_live_objects:,} objects alive"
         )
-        tell(f"next: tau info {out}")
+        tell(f"next: tau info {shlex.quote(str(out))}")
 
     output.emit(as_json, "import", result, human)
     note_ending(out, imported.ending)

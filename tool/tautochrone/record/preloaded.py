@@ -262,9 +262,9 @@ def note_summary(traces: list[Trace], ended: launch.Ended, is_folder: bool) -> N
         " at once"
     )
     each = f" ({first.size_bytes / merged.events:.2f} B per event)" if merged.events else ""
-    recorded = str(first.path)
+    recorded = shlex.quote(str(first.path))
     if is_folder:
-        recorded = f"{first.path.parent} --only {shlex.quote(first.who.name)}"
+        recorded = f"{shlex.quote(str(first.path.parent))} --only {shlex.quote(first.who.name)}"
     next_step = f"tau plan {recorded} -o plan.toml"
     outcome.note_places(traces, f"tau check {first.path}" if _misuse(merged) else next_step, each)
     if not is_folder:

@@ -1,5 +1,6 @@
 """What `tau replay` prints: tables of memory and costs, and a verdict."""
 
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -51,7 +52,7 @@ class Replayed:
 
     def words(self, *without: str) -> str:
         """The options to give to the next command, without some."""
-        plan = f" --plan {self.plan}" if self.plan and "--plan" not in without else ""
+        plan = f" --plan {shlex.quote(self.plan)}" if self.plan and "--plan" not in without else ""
         rest = (words for name, words in self.given.items() if name not in without)
         return plan + "".join(f" {words}" for words in rest)
 
@@ -260,7 +261,8 @@ def _verdict(entries: Sequence[Entry], heap_bytes: int | None) -> str:
 
 def _next_command(replayed: Replayed) -> str:
     """Return the next command to run."""
-    trace, plan, entries = replayed.trace, replayed.plan, replayed.entries
+    plan, entries = replayed.plan, replayed.entries
+    trace = shlex.quote(replayed.trace)
     names = ",".join(entry.name for entry in entries)
     if not all(entry.held for entry in entries):
         if len(heaps(entries)) < len(entries):
@@ -271,8 +273,8 @@ def _next_command(replayed: Replayed) -> str:
     if any(entry.plan_holds is False for entry in entries):
         assert plan is not None
         if replayed.planned == "pools":
-            return f"tau check {plan} {trace}"
-        return again(Path(plan), load_plan(plan), [Path(trace)])
+            return f"tau check {shlex.quote(plan)} {trace}"
+        return again(Path(plan), load_plan(plan), [Path(replayed.trace)])
     if simulated(entries):
         others = [name for name in ("rtvm", "conventional") if name not in names.split(",")]
         names = ",".join([*others, names])

@@ -202,9 +202,9 @@ def _print(result: dict[str, Any], totals: Struct, ending: Ending) -> None:
         print(f"{'incomplete' if remark.kind == UNSEEN else 'ended':<12} {remark.cause}")
     _print_misuse(totals, header, ending)
     if totals.unknown_count + totals.double_free_count:
-        print(f"next: tau check {result['trace']}")
+        print(f"next: tau check {shlex.quote(result['trace'])}")
     else:
-        print(f"next: tau plan {result['trace']} -o plan.toml")
+        print(f"next: tau plan {shlex.quote(result['trace'])} -o plan.toml")
 
 
 def _who(result: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ by themselves leave no trace.
 
 import contextlib
 import os
+import shlex
 import shutil
 import stat
 from collections import Counter
@@ -183,7 +184,7 @@ def _report(
     children = sum(len(one.paths) - 1 for one in done.values())
     others = f"; {output.count(children, 'trace')} of other processes in {CHILDREN}/"
     output.note(f"tau: {folder}: {_names(done)}{others if children else ''}")
-    output.note(f"  next: tau plan {folder} -o plan.toml")
+    output.note(f"  next: tau plan {shlex.quote(str(folder))} -o plan.toml")
     some = next(iter(done.values())).document
     outcome.note_larger([some["trace"], *some["others"]])
 
