@@ -109,6 +109,11 @@ def build_id_of(elf: Any) -> str:
     return ""
 
 
+def end_address_of(elf: Any) -> int:
+    """The linked address behind the last byte that is loaded."""
+    return max((one["p_vaddr"] + one["p_memsz"] for one in elf.iter_segments("PT_LOAD")), default=0)
+
+
 def first_address_of(elf: Any) -> int:
     """The linked address of the first page that is loaded."""
     loads = [one["p_vaddr"] for one in elf.iter_segments("PT_LOAD")]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tautochrone.errors import TauError
 from tautochrone.files import elf_file
 from tautochrone.targets import limited
 from tautochrone.who.lines import Frame, frames_of
@@ -18,6 +19,7 @@ DEBUG_ROOT = Path("/usr/lib/debug")
 DEMANGLER = ("sh", "-c", "ulimit -S -v 65536; c++filt --no-params | head -c 67108864")
 DEMANGLER_SECONDS_MAX = 60
 STEP = "build it again with -g"
+LINK_STEP = "link it with -no-pie (rustc: -C relocation-model=static), and record it again"
 NO_DEBUG = "has no debugging information"
 
 
@@ -40,6 +42,8 @@ def told_of(path: Path, offsets: Iterable[int], is_from_first_page: bool) -> Tol
         is_thumb = elf.header["e_machine"] == "EM_ARM"
         # A call returns to the instruction behind it. Bit 0 of a Thumb address says that it is one.
         calls = {one: base + (one & ~1 if is_thumb else one) - 1 for one in offsets}
+        if calls and min(calls.values()) >= elf_file.end_address_of(elf):
+            raise TauError(f"{path} was loaded where the recording does not say", LINK_STEP)
         functions = elf_file.functions_of(elf)
         lines, remark = _lines_in(path, elf, list(calls.values()))
     frames: dict[int, tuple[Frame, ...]] = {}
