@@ -174,6 +174,8 @@ def _explain(error: BaseException) -> int:
             named = error.ctx.command_path if error.ctx else "tau"
             message = terminal.in_one_line(error.format_message()).rstrip(".")
             step = f"`{named} --help` shows how to call it"
+            if message.endswith("is a directory"):
+                step = "name one of the files in it"
             return _fail(message[:1].lower() + message[1:], step, error.exit_code)
         case click.ClickException():
             return _fail(terminal.in_one_line(error.format_message()), None, error.exit_code)

@@ -75,7 +75,7 @@ WITHOUT_STRICT = "run it without --strict: the result says what does not fit the
     "--plan",
     "plan_path",
     type=PATH,
-    help="Plan of the program's heap, made with --layout host (default: one heap without a plan).",
+    help="Plan of `tau plan` for this machine (default: one heap without a plan).",
 )
 @click.option(
     "--guarantee",

@@ -47,7 +47,10 @@ INIT = {
 BUILT = "tau_tlsf_built_"
 CLASSES = "tau_plan_classes"  # the header's pools
 TUTORIAL = "docs/tutorials/size-a-heap.md"
-HEAP_STEP = f"build core/ports/newlib/heap.c and the plan's header into it ({TUTORIAL})"
+HEAP_STEP = (
+    "build core/ports/newlib/heap.c or core/ports/freertos/heap_tautochrone.c into it, with the"
+    f" plan's header ({TUTORIAL})"
+)
 AS_LINKED = "name the file as it was linked"
 
 
@@ -77,8 +80,8 @@ class Firmware:
             made = f"{counts.init_bytes:,} bytes" if counts.init_bytes else "another way"
             raise TauError(
                 f"{self.path} makes its heap in {made}, the plan has {self.plan.heap_bytes:,}"
-                " bytes: the header in it is another plan's",
-                f"build it with this plan's header, and call tau_plan_init ({TUTORIAL})",
+                " bytes: its malloc is not the planned heap's, or its header is another plan's",
+                f"{HEAP_STEP}, or leave out --elf",
             )
         name = (self.path.name, self.path, self.compiler)
         return done_of(self.plan, trace, self.target, *name, counts, self.bounds)
@@ -91,7 +94,7 @@ class Firmware:
         if missing:
             named = ", ".join(missing)
             cause = f"{self.path} has no function {named}, which {trace.path} calls"
-            raise TauError(cause, HEAP_STEP)
+            raise TauError(cause, f"{HEAP_STEP}, or leave out --elf")
 
 
 def open_firmware(path: Path, plan: Plan) -> Firmware:
