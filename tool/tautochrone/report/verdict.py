@@ -37,7 +37,7 @@ def verdict(
     chosen, name = (planned, "the plan") if planned else (plain, PLAIN)
     if chosen is None:
         if plan_heap_bytes is None:
-            return [held, "With --on tlsf,glibc, this report also compares what allocators need for it."]
+            return [held, "With --on tlsf,glibc, this report also compares allocators."]
         asked = f"The plan has a heap of {of_bytes(plan_heap_bytes)}{_included(margin)}"
         return [held, f"{asked}, which was not replayed here."]
     ours = chosen.footprint_bytes

@@ -77,12 +77,13 @@ class Firmware:
             program=self.program,
         )
         if counts.init_bytes != self.plan.heap_bytes:
-            made = f"{counts.init_bytes:,} bytes" if counts.init_bytes else "another way"
-            raise TauError(
-                f"{self.path} makes its heap in {made}, the plan has {self.plan.heap_bytes:,}"
-                " bytes: its malloc is not the planned heap's, or its header is another plan's",
-                f"{HEAP_STEP}, or leave out --elf",
-            )
+            cause = "has a malloc that does not make the plan's heap"
+            if counts.init_bytes:
+                cause = (
+                    f"makes its heap in {counts.init_bytes:,} bytes, the plan has"
+                    f" {self.plan.heap_bytes:,}: the header in it is another plan's"
+                )
+            raise TauError(f"{self.path} {cause}", f"{HEAP_STEP}, or leave out --elf")
         name = (self.path.name, self.path, self.compiler)
         return done_of(self.plan, trace, self.target, *name, counts, self.bounds)
 
