@@ -79,7 +79,8 @@ class Stacks:
 
     def counted_for(self, numbers: Iterable[int]) -> dict[int, Place]:
         """The place that each site's objects count for: the innermost call with a line of the
-        program's own code; if the stack has none, the innermost with a line, or of all.
+        program's own code. If the stack has none, the innermost with a line, or of all, outside of
+        system libraries if there is such a call.
         """
         found: dict[int, Place] = {}
         left = {number: number for number in numbers}
@@ -93,15 +94,19 @@ class Stacks:
                 elif caller:
                     above[number] = caller
                 else:
-                    places = self.places_of(number)
+                    places: Sequence[Place] = self.places_of(number)
+                    places = [one for one in places if not self._is_system(one)] or places
                     with_line = (place for place in places if place.frame.line)
                     found[number] = next(with_line, places[0])
             left = above
         return found
 
     def _is_own(self, place: Place) -> bool:
-        is_system = place.module.startswith(SYSTEM_FOLDERS)
-        return place.has_own_line and (not is_system or place.module == self._places.program)
+        return place.has_own_line and not self._is_system(place)
+
+    def _is_system(self, place: Place) -> bool:
+        is_in_folder = place.module.startswith(SYSTEM_FOLDERS)
+        return is_in_folder and place.module != self._places.program
 
     def held(self, counts: Any, kind: str) -> list[Stack]:
         """The stacks that hold bytes: KIND `peak`, `left` or `made` of holders.COUNT.
