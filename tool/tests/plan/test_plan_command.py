@@ -98,6 +98,16 @@ def test_every_recording_completes_in_what_is_printed(
     assert int(named[1].replace(",", "")) == result["margin_bytes"] if named else margin == "0%"
 
 
+def test_the_next_command_names_a_folder_and_quotes_it(tmp_path: Path) -> None:
+    folder = tmp_path / "my runs"
+    folder.mkdir()
+    paths = [write_events(folder / f"{i}.tau", [(MALLOC, 0, 24 + i, 0)], abi="arm") for i in (1, 2)]
+    plan = tmp_path / "plan.toml"
+    for given, named in (([folder], f"'{folder}'"), (paths[:1], f"'{paths[0]}'")):
+        told = tau("plan", *given, "-o", plan, "--force").stdout
+        assert told.endswith(f"next: tau verify {plan} {named}\n")
+
+
 def test_info_and_plan_state_the_same_peak(tmp_path: Path) -> None:
     """As the program asked for it, whatever sizes are rounded to; so does the plan file."""
     path = write_events(tmp_path / "odd.tau", [(MALLOC, slot, 21, 0) for slot in range(100)])

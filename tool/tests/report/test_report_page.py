@@ -192,6 +192,14 @@ def test_text_of_others_is_escaped(report: str) -> None:
     assert "<img" not in report.split("<body>")[1]
 
 
+def test_few_bars_are_as_wide_as_the_page() -> None:
+    """Only the further figures of a panel are small."""
+    panel = heap_figures.footprints(entries(), 1000)
+    drawn = page._drawn(panel.figure, "")
+    assert 'class="wide"' in drawn and 'class="small"' not in drawn
+    assert 'class="small"' in page._drawn(panel.figure, "further")
+
+
 def test_csv_holds_what_is_drawn() -> None:
     assert heap_figures.footprints(entries(), 1000).csv() == (
         "system,footprint_bytes,footprint_over_peak_live\n"

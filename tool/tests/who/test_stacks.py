@@ -151,6 +151,15 @@ def test_without_stacks_a_recording_names_no_caller(strings: Path, tmp_path: Pat
         assert plain.totals.peak_live_bytes == deep.totals.peak_live_bytes
 
 
+def test_a_stripped_program_holds_its_own_bytes(strings: Path, tmp_path: Path) -> None:
+    """Even if the C library below main has lines."""
+    program = tmp_path / "stripped"
+    subprocess.run(["strip", str(strings), "-o", str(program)], check=True, timeout=300)
+    rows = who(recorded(program, 10))["rows"]
+    mine = sum(row["peak_bytes"] for row in rows if row["module"].endswith("/stripped"))
+    assert mine > 0.9 * sum(row["peak_bytes"] for row in rows)
+
+
 def test_callers_are_kept_by_a_copy(tmp_path: Path) -> None:
     with TraceWriter(tmp_path / "a.tau", {"recorder": "preload"}) as writer:
         outer = writer.site("program", 1)

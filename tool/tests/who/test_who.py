@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tautochrone.errors import TauError
 from tautochrone.files import elf_file
 from tautochrone.files.elf_file import build_id_of
 from tautochrone.who import lines, symbols
@@ -276,6 +277,12 @@ def test_a_debug_link_that_is_no_name_of_a_file_is_passed_over(moved: Path) -> N
     compiled(moved.parent, "objcopy", "--add-section", ".gnu_debuglink=link", "libpart.so")
     os.utime(moved.parent / "libpart.so", (0, 0))
     assert remarks(moved) == {"libpart.so": "is stripped and has no debugging information"}
+
+
+def test_addresses_outside_of_a_program_have_no_lines(program: Path) -> None:
+    """As in a capture of a program that was loaded anywhere: the last function would have all."""
+    with pytest.raises(TauError, match="was loaded where the recording does not say"):
+        symbols.told_of(program, [0x55E98C38E1E8], False)
 
 
 def test_a_debug_file_is_found_by_build_id(
