@@ -114,6 +114,7 @@ if __name__ == "__main__":
     folder = asked.folder
     if asked.arduino is not None:
         arduino_library(asked.arduino)
+        print(asked.arduino)
         raise SystemExit(0)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in amalgamate(ROOT / "core").items():

@@ -89,7 +89,7 @@ CHECKED = {
     "geometry": ("the processor: `tau tlb discover` measures it",),
     "limits": ("whether recordings have their call sites: `tau plan --limits` says it",),
     "system": ("whether it builds and fits: `tau compose build` says it",),
-    "plan": ("whether the heap holds: `tau verify` says it, of limits `tau check PLAN TRACE`",),
+    "plan": ("whether a run fits the heap (`tau verify`) and its limits (`tau check PLAN TRACE`)",),
     "plan of TLB sets": ("whether the TLB sets hold: `tau tlb run` says it",),
     "plan of cold code": ("what faults cost: `tau coldcode replay` says it",),
     "unknown": (),

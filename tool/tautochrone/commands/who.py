@@ -29,6 +29,7 @@ REMARKS_SHOWN = 6
 PLACE_CHARACTERS_MAX = 40
 FUNCTION_CHARACTERS_MAX = 100
 NOT_RECORDED = "no call site was recorded"
+STACKS_STEP = "record with --stacks 8, and their bytes count for the program's lines"
 
 
 @click.command()
@@ -125,7 +126,7 @@ def command(
         by_number = stacks.counted_for(number for number in wanted if number)
         rows = _rows(holders, wanted, by_number, view)
         rows.sort(key=lambda row: (-view.weight(row.counts), row.place.told() if row.place else ""))
-        _remark_cut(reader.header, places.remarks)
+        _remark_stacks(reader.header, stacks, rows, places.remarks)
         if refusals := refusals_told(reader, places):
             places.remarks["heap"] = refusals
         if shows_stacks:
@@ -247,8 +248,13 @@ def _add_stacks(rows: Sequence[_Row], stacks: Stacks) -> None:
         row.stack = stacks.places_of(row.heaviest)
 
 
-def _remark_cut(header: Mapping[str, Any], remarks: dict[str, str]) -> None:
-    """Say that some stacks of a recording end too early."""
+def _remark_stacks(
+    header: Mapping[str, Any], stacks: Stacks, rows: Sequence[_Row], remarks: dict[str, str]
+) -> None:
+    """Say that stacks would name more lines, or that some of a recording end too early."""
+    in_libraries = (row.place is not None and stacks.is_system(row.place) for row in rows)
+    if header.get("recorder") == "preload" and not stacks.has_callers and any(in_libraries):
+        remarks["libraries"] = STACKS_STEP
     recorded = header.get("stacks")
     cut = recorded.get("cut") if isinstance(recorded, dict) else 0
     if isinstance(cut, int) and cut > 0:

@@ -176,6 +176,11 @@ class Places:
                     f"{path} is not the recorded firmware: its functions have other addresses",
                     f"{NAME_IT}, or record this one",
                 )
+        elif not known and isinstance(image, str):
+            self.remarks[str(path)] = (
+                f"has no {IMAGE_START}, so it may not be the firmware that recorded: then the lines"
+                " are wrong"
+            )
         elif not known:
             self.remarks[str(path)] = (
                 "cannot be compared with the recording, which names no build: if it is another"

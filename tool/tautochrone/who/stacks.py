@@ -95,16 +95,17 @@ class Stacks:
                     above[number] = caller
                 else:
                     places: Sequence[Place] = self.places_of(number)
-                    places = [one for one in places if not self._is_system(one)] or places
+                    places = [one for one in places if not self.is_system(one)] or places
                     with_line = (place for place in places if place.frame.line)
                     found[number] = next(with_line, places[0])
             left = above
         return found
 
     def _is_own(self, place: Place) -> bool:
-        return place.has_own_line and not self._is_system(place)
+        return place.has_own_line and not self.is_system(place)
 
-    def _is_system(self, place: Place) -> bool:
+    def is_system(self, place: Place) -> bool:
+        """Whether a place is in a library of the system, and not in the recorded program."""
         is_in_folder = place.module.startswith(SYSTEM_FOLDERS)
         return is_in_folder and place.module != self._places.program
 
