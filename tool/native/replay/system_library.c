@@ -26,12 +26,12 @@
 #define TICK_MS 100
 #define PAGE_BYTES UINT64_C(4096)
 
-// In memory that both processes see.
+// In memory that both processes see. What the library may have overwritten there is taken back.
 struct library {
     struct tau_replay_system system;
     struct tau_replay_result result;
     char cause[CAUSE_BYTES_MAX];
-    char path[];
+    char *path;
 };
 
 static struct library *library_of(struct tau_replay_system *system) {
@@ -67,25 +67,26 @@ static void *library_init(struct tau_replay_system *system, void *arena, size_t 
     return init(arena, size_bytes);
 }
 
-static size_t bytes_of(const struct library *library) {
-    return sizeof *library + strlen(library->path) + 1;
-}
-
 static void library_close(struct tau_replay_system *system) {
-    (void)munmap(system, bytes_of(library_of(system)));
+    free(library_of(system)->path);
+    (void)munmap(system, sizeof(struct library));
 }
 
 struct tau_replay_system *tau_system_library_open(const char *path, uint64_t alignment) {
-    struct library *library = mmap(NULL, sizeof *library + strlen(path) + 1, PROT_READ | PROT_WRITE,
+    struct library *library = mmap(NULL, sizeof *library, PROT_READ | PROT_WRITE,
                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (library == MAP_FAILED) {
+        return NULL;
+    }
+    library->path = strdup(path);
+    if (library->path == NULL) {
+        (void)munmap(library, sizeof *library);
         return NULL;
     }
     library->system = (struct tau_replay_system){.init = library_init,
                                                  .close = library_close,
                                                  .alignment = (size_t)alignment,
                                                  .realloc_forgets_alignment = true};
-    memcpy(library->path, path, strlen(path) + 1);
     return &library->system;
 }
 
@@ -98,6 +99,7 @@ static void child_run(struct tau_replay *replay, struct library *library, uint64
                       uint32_t is_checked) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_DUMPABLE, 0);
+    (void)setpgid(0, 0);
     // Python's handlers are not this process's.
     static const int handled[] = {SIGINT, SIGTERM, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
@@ -116,22 +118,37 @@ static void child_run(struct tau_replay *replay, struct library *library, uint64
     _exit(0);
 }
 
-// Waits until the process has closed its end of a pipe, or has taken SECONDS_MAX for one event.
-// Returns whether it went on all the time.
-static bool is_going_on(const struct library *library, int pipe_end, uint64_t seconds_max) {
+// Waits until CHILD has ended, or has taken SECONDS_MAX for one event, or a signal came. Returns
+// whether it has ended. The pipe only wakes: the library may close it, and its children keep it.
+static bool has_ended(const struct library *library, pid_t child, int pipe_end,
+                      uint64_t seconds_max) {
     const volatile uint64_t *event = &library->system.event;
     struct pollfd end = {.fd = pipe_end, .events = POLLIN};
     uint64_t seen = UINT64_MAX;
-    for (uint64_t ticks = 0; ticks * TICK_MS < seconds_max * 1000; ticks++) {
-        if (poll(&end, 1, TICK_MS) > 0) {
+    int ready = 0;
+    for (uint64_t waited_ms = 0; waited_ms < seconds_max * 1000 && ready >= 0;) {
+        siginfo_t info = {0};
+        if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            info.si_pid == child) {
             return true;
         }
-        if (*event != seen) {
-            seen = *event;
-            ticks = 0;
-        }
+        const int tick_ms = end.fd < 0 ? 1 : TICK_MS;
+        ready = poll(&end, 1, tick_ms);
+        end.fd = ready > 0 ? -1 : end.fd;
+        waited_ms = *event == seen ? waited_ms + (uint64_t)tick_ms : 0;
+        seen = *event;
     }
     return false;
+}
+
+// Ends CHILD and the processes that it started. Returns its status.
+static int end_all(pid_t child) {
+    int status = 0;
+    (void)kill(-child, SIGKILL);
+    (void)kill(child, SIGKILL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
 }
 
 void tau_system_library_run(struct tau_replay *replay, struct tau_replay_system *system,
@@ -151,23 +168,24 @@ void tau_system_library_run(struct tau_replay *replay, struct tau_replay_system 
         pipe2(ends, O_CLOEXEC) != 0) {
         return;
     }
+    const struct library kept = *library;
     const pid_t child = fork();
     if (child == 0) {
         child_run(replay, library, heap_bytes, is_checked);
     }
     (void)close(ends[1]);
     if (child > 0) {
-        int status = 0;
-        const bool is_well = is_going_on(library, ends[0], seconds_max);
-        (void)kill(child, is_well ? 0 : SIGKILL);
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-        }
+        const bool is_well = has_ended(library, child, ends[0], seconds_max);
+        const int status = end_all(child);
         *result = library->result;
         result->fault = is_well ? result->fault : TAU_REPLAY_ENDLESS;
         if (result->fault == TAU_REPLAY_CRASHED || !is_well) {
             result->fault_event = system->event;
             result->fault_signal = WIFSIGNALED(status) ? (uint64_t)WTERMSIG(status) : 0;
         }
+        library->system = kept.system;
+        library->path = kept.path;
+        library->cause[sizeof library->cause - 1] = '\0';
     }
     (void)close(ends[0]);
 }

@@ -211,7 +211,8 @@ class Session:
             return
         meaning = faults.MEANING[result.fault]
         if result.fault == faults.NOT_LOADED:
-            said = (native.library().tau_system_library_cause(self.handle) or b"").decode()
+            cause = native.library().tau_system_library_cause(self.handle) or b""
+            said = cause.decode(errors="replace")
             raise TauError(f"{self.arena.name} {meaning}: {said}", FOREIGN_STEP)
         if result.fault_signal:
             meaning += f" ({signal.strsignal(result.fault_signal)})"

@@ -51,6 +51,7 @@ def folded(_: str, stacks: Sequence[Stack]) -> bytes:
 
 def _varint(value: int) -> bytes:
     found = bytearray()
+    value &= (1 << 64) - 1  # a negative number has the bits of its two's complement
     while value > 0x7F:
         found.append(value & 0x7F | 0x80)
         value >>= 7

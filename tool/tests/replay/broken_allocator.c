@@ -18,11 +18,13 @@
 #define BUG_EXIT 11  // Ends the process as if all were well; on this machine only.
 #define BUG_PAST_END 12
 #define BUG_NO_FREE 13
+#define BUG_NO_PIPE 14  // Closes what it has not opened, and is endless; on this machine only.
 #define RARELY 100u
 
 void *memset(void *to, int value, size_t size_bytes);
 void *memmove(void *to, const void *from, size_t size_bytes);
 void _exit(int status);
+int close(int file);
 
 static uint8_t *arena_end;
 static uint8_t *next;
@@ -69,13 +71,18 @@ void *tau_library_aligned_alloc(void *heap, size_t alignment, size_t size_bytes)
         _exit(0);
     }
 #endif
+#if BUG == BUG_NO_PIPE
+    for (int file = 0; now && file < 1024; file++) {
+        close(file);
+    }
+#endif
     if (now && BUG == BUG_CRASH) {
         *(volatile int *)8 = 0;
     }
     if (now && BUG == BUG_PAST_END) {
         *(volatile uint8_t *)arena_end = 0;
     }
-    if (now && BUG == BUG_ENDLESS) {
+    if (now && (BUG == BUG_ENDLESS || BUG == BUG_NO_PIPE)) {
         spin();
     }
     last = at;

@@ -169,6 +169,7 @@ MISTAKES = {
     10: "did not return from a call",
     11: "crashed",
     12: "crashed (Segmentation fault)",
+    14: "did not return from a call",
 }
 ON_TARGET = {
     **{bug: MISTAKES[bug] for bug in (0, 3, 4, 8)},
