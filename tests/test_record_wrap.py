@@ -130,12 +130,17 @@ def test_every_function_is_recorded_once(tmp_path: Path, library: str, abi: str)
 
 @pytest.mark.parametrize(
     ("at_the_end", "ended"),
-    [("", ENDED_WITHOUT_MARK), ("tau_record_wrap_flush();", ENDED_BY_FLUSH)],
+    [
+        ("", ENDED_WITHOUT_MARK),
+        ("tau_record_wrap_flush();", ENDED_BY_FLUSH),
+        ("if (fork() != 0) { tau_record_wrap_flush(); } else { exit(0); }", ENDED_BY_FLUSH),
+    ],
 )
 def test_a_program_that_never_exits_flushes_or_its_end_is_missed(
     tmp_path: Path, at_the_end: str, ended: str
 ) -> None:
-    """_exit runs nothing of the program's, as a capture that stops early [REC-26]."""
+    """_exit runs nothing of the program's, as a capture that stops early [REC-26]. A child of a
+    fork writes nothing."""
     source = tmp_path / "never.c"
     source.write_text(NEVER_EXITS.replace("AT_THE_END", at_the_end))
     run("gcc", *STRICT, *RECORD, source, RECORDER, WRAPS, "-o", "program", cwd=tmp_path)

@@ -1,5 +1,6 @@
 // Writes a recording to the file TAU_RECORD_CAPTURE: through the debugger or QEMU (semihosting) on
-// Cortex-M and RISC-V, and directly on Linux. The one file that includes it has TAU_RECORD_CAPTURE.
+// Cortex-M and RISC-V, and directly on Linux, where children of a fork write nothing. The one file
+// that includes it has TAU_RECORD_CAPTURE.
 #ifndef TAU_CORE_PORTS_RECORD_CAPTURE_H
 #define TAU_CORE_PORTS_RECORD_CAPTURE_H
 
@@ -11,23 +12,31 @@
 
 #ifdef TAU_RECORD_CAPTURE
 #ifdef __linux__
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+static pid_t record_capture_process;  // a child of it would write the same file
+
 static intptr_t record_capture_open(void) {
+    record_capture_process = getpid();
     return open(TAU_RECORD_CAPTURE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 }
 
 static bool record_capture_write(intptr_t file, const char *bytes, size_t size_bytes) {
-    while (size_bytes > 0) {
+    const int kept = errno;
+    const bool is_own = getpid() == record_capture_process;
+    while (is_own && size_bytes > 0) {
         const ssize_t written = write((int)file, bytes, size_bytes);
-        if (written <= 0) {
-            return false;
+        if (written > 0) {
+            bytes += written;
+            size_bytes -= (size_t)written;
+        } else if (errno != EINTR) {
+            break;
         }
-        bytes += written;
-        size_bytes -= (size_t)written;
     }
-    return true;
+    errno = kept;
+    return size_bytes == 0;
 }
 #else
 enum { RECORD_SEMIHOSTING_OPEN = 1, RECORD_SEMIHOSTING_WRITE = 5, RECORD_SEMIHOSTING_MODE_WB = 5 };

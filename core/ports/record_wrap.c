@@ -341,10 +341,15 @@ void *__wrap_malloc(size_t size) {
     return record_made(is_outer, RECORD_PLAIN, __real_malloc(size), size, 0, RECORD_CALLER);
 }
 
+// What is too large for a number is refused.
+static size_t record_product(size_t count, size_t size) {
+    return size != 0 && count > SIZE_MAX / size ? SIZE_MAX : count * size;
+}
+
 void *__wrap_calloc(size_t count, size_t size) {
     const bool is_outer = record_enter();
-    return record_made(is_outer, RECORD_ZEROED, __real_calloc(count, size), count * size, 0,
-                       RECORD_CALLER);
+    return record_made(is_outer, RECORD_ZEROED, __real_calloc(count, size),
+                       record_product(count, size), 0, RECORD_CALLER);
 }
 
 static void *record_resize(void *old, size_t size, uintptr_t caller) {
@@ -475,8 +480,8 @@ void *__wrap__malloc_r(struct _reent *task, size_t size) {
 
 void *__wrap__calloc_r(struct _reent *task, size_t count, size_t size) {
     const bool is_outer = record_enter();
-    return record_made(is_outer, RECORD_ZEROED, __real__calloc_r(task, count, size), count * size,
-                       0, RECORD_CALLER);
+    return record_made(is_outer, RECORD_ZEROED, __real__calloc_r(task, count, size),
+                       record_product(count, size), 0, RECORD_CALLER);
 }
 
 void *__wrap__realloc_r(struct _reent *task, void *old, size_t size) {
