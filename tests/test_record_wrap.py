@@ -45,6 +45,23 @@ int main(void) {
     _exit(0);
 }
 """
+OWN_HOOKS = """
+#include "core/ports/record.h"
+#include <stdio.h>
+static bool send(void *file, const void *bytes, size_t size_bytes) {
+    return fwrite(bytes, size_bytes, 1, file) == 1;
+}
+int main(void) {
+    static struct tau_record record;
+    FILE *file = fopen("capture.bin", "wb");
+    tau_record_start(&record, &(struct tau_record_port){send, NULL, file, 0});
+    tau_record_malloc(&record, 0, 20, 4);
+    tau_record_free(&record, 0, 4);
+    tau_record_malloc(&record, 4096, 20, 4);
+    tau_record_end(&record);
+    return fclose(file);
+}
+"""
 START = """
 #include <stdlib.h>
 int main(void);
@@ -149,6 +166,17 @@ def test_a_program_that_never_exits_flushes_or_its_end_is_missed(
     with open_trace(tmp_path / "out.tau") as reader:
         assert reader.header["ended"] == ended
         assert (reader.totals.events == 800) == (ended == ENDED_BY_FLUSH)
+
+
+def test_a_null_pointer_is_no_object(tmp_path: Path) -> None:
+    """A firmware's own hook passes on what malloc returned and free got."""
+    source = tmp_path / "hooks.c"
+    source.write_text(OWN_HOOKS)
+    words = (*STRICT, f"-I{ROOT}", source, ROOT / "core/ports/record.c", "-o", "program")
+    run("gcc", *words, cwd=tmp_path)
+    run("./program", cwd=tmp_path)
+    import_file(tmp_path / CAPTURE, tmp_path / "out.tau")
+    assert operations_of(tmp_path / "out.tau") == [("malloc", 20, 0)]
 
 
 def test_an_earlier_capture_is_gone_after_the_first_call(tmp_path: Path) -> None:

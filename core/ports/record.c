@@ -191,6 +191,9 @@ static void record_put_control(struct tau_record *record, enum tau_record_contro
 
 static void record_put_event(struct tau_record *record, enum tau_record_op op, uintptr_t address,
                              uint64_t size_bytes, unsigned int align_log2, uintptr_t site) {
+    if (address == 0) {
+        return;  // no object; the row would damage its block
+    }
     TAU_RECORD_LOCK(record);
     record_put_row(record, op, address, size_bytes, align_log2, site);
     TAU_RECORD_UNLOCK(record);

@@ -122,7 +122,7 @@ void tau_record_calloc(struct tau_record *record, uintptr_t address, size_t size
 // ALIGNMENT is a power of two.
 void tau_record_aligned_alloc(struct tau_record *record, uintptr_t address, size_t size_bytes,
                               size_t alignment, uintptr_t site);
-// Call before an object is freed.
+// Call before an object is freed. Nothing happens for an ADDRESS of 0, here and above.
 void tau_record_free(struct tau_record *record, uintptr_t address, uintptr_t site);
 // Call before and after realloc of an object, in pairs. An ADDRESS of 0 at the end says that
 // realloc failed, or that it freed the object if SIZE_BYTES is 0.
