@@ -88,6 +88,7 @@ def curves_of(
     is_time = duration_ns > 0
     x_end = duration_ns if is_time else max(events - 1, 1)
     bins = max(1, min(bins, events))
+    shift = max((x_end * bins).bit_length() - 62, 0)  # a long time's bins are found in 64 bits, too
     live, live_band = 0, Band(bins)
     peak, peak_at = 0, 0
     counts = {size: 0 for size in class_sizes}
@@ -96,7 +97,7 @@ def curves_of(
     size_of_slot = np.zeros(slots_count_max + 1, np.int64)
     first_event = 0
     for block in blocks:
-        position = block.time_ns.astype(np.int64)
+        position = (block.time_ns >> np.uint64(shift)).astype(np.int64)
         if not is_time:
             position = first_event + np.arange(len(position), dtype=np.int64)
         first_event += len(position)
@@ -108,13 +109,13 @@ def curves_of(
         slots = block.slot[counted].astype(np.int64)
         sizes = np.where(block.op == form.OP_FREE, 0, block.size_bytes)[counted].astype(np.int64)
         before = _sizes_before(slots, sizes, size_of_slot)
-        which = np.minimum(position * bins // (x_end + 1), bins - 1)
+        which = np.minimum(position * bins // ((x_end >> shift) + 1), bins - 1)
         starts = np.flatnonzero(np.append(True, which[1:] != which[:-1]))
         values = live + np.cumsum(sizes - before)
         live = int(values[-1])
         live_band.add(starts, which[starts], values)
         if int(values.max()) > peak:
-            peak, peak_at = int(values.max()), int(position[int(values.argmax())])
+            peak, peak_at = int(values.max()), int(position[int(values.argmax())]) << shift
         rounded, rounded_before = (-(-s // granule_bytes) * granule_bytes for s in (sizes, before))
         if is_banded:
             rounded, rounded_before = (_bands(s, tops) for s in (rounded, rounded_before))

@@ -99,10 +99,13 @@ def test_curves_agree_with_a_naive_walk(seed: int, block_events: int, is_time: b
             assert band.low[one] == inside.min()
 
 
-def test_a_bin_without_events_keeps_the_value_before_it() -> None:
+@pytest.mark.parametrize("unit_ns", [1, 10**17])
+def test_a_bin_without_events_keeps_the_value_before_it(unit_ns: int) -> None:
     events = np.zeros(3, EVENT)
-    events["time_ns"], events["size_bytes"], events["slot"] = [0, 1, 100], [8, 16, 8], [0, 1, 2]
-    curves = curves_of([columns(events)], events=3, duration_ns=100, slots_count_max=3, bins=10)
+    events["time_ns"], events["size_bytes"] = [0, unit_ns, 100 * unit_ns], [8, 16, 8]
+    events["slot"] = [0, 1, 2]
+    duration = 100 * unit_ns
+    curves = curves_of([columns(events)], events=3, duration_ns=duration, slots_count_max=3)
     assert curves.live_bytes.high.tolist() == [24, 24, 32]
     assert curves_of([], events=0, duration_ns=0, slots_count_max=0).live_bytes.high.tolist() == [0]
 
