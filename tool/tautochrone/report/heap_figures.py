@@ -1,6 +1,7 @@
 """Figures of a program's heap: live bytes, the heap of each allocator, pools, and sizes."""
 
 from collections.abc import Collection, Sequence
+from heapq import nlargest
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ PART_COLORS = {
     **{"margin": "#9cc7ec", "not known": "#c4b7a6"},
 }
 CIRCLE_PIXELS_MIN, CIRCLE_PIXELS_MAX = 4, 26
+SIZES_MAX = 4000  # A recording can have any number.
 
 
 def live_bytes(curves: Curves) -> Panel:
@@ -225,10 +227,12 @@ def sizes(
 ) -> Panel:
     """ROWS of size in bytes, allocations and peak live objects; `class_sizes` are the plan's.
 
-    With `is_banded` each size up to the largest of them has a pool.
+    With `is_banded` each size up to the largest of them has a pool. At most SIZES_MAX sizes are
+    shown, those with the most live bytes at their peak.
     """
     most_bytes = max(class_sizes, default=0)
-    shown = [row for row in rows if row[0] > 0]
+    found = [row for row in rows if row[0] > 0]
+    shown = sorted(nlargest(SIZES_MAX, found, key=lambda row: (row[0] * row[2], row[1])))
     columns = {
         "size_bytes": [size for size, _, _ in shown],
         "allocations": [count for _, count, _ in shown],
@@ -276,5 +280,7 @@ def sizes(
         ),
         marks,
     )
-    caption = f"{len(shown):,} different sizes. The area of a circle is the peak of live bytes."
+    caption = f"{len(found):,} different sizes. The area of a circle is the peak of live bytes."
+    if len(found) > len(shown):
+        caption += f" Shown are the {len(shown):,} sizes with the largest peaks."
     return Panel("sizes", "Sizes", caption, figure, columns)

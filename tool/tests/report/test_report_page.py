@@ -284,6 +284,16 @@ def test_circles_of_the_sizes_are_not_cut_off() -> None:
     assert figure is not None and figure.y.start < 1 and figure.y.end > 2 * 1000
 
 
+def test_of_many_sizes_those_with_most_bytes_are_shown() -> None:
+    """A report does not grow with the number of sizes; the caption says what is left out."""
+    rows = [(size, 2, 1) for size in range(1, 60_000)]
+    assert heap_figures.sizes(rows[:4000], {24}).columns["size_bytes"] == list(range(1, 4001))
+    panel = heap_figures.sizes(rows, {24})
+    assert panel.columns["size_bytes"] == list(range(56_000, 60_000))
+    assert "59,999 different" in panel.caption and "Shown are the 4,000 sizes" in panel.caption
+    assert len(page.page("a", [""], {}, [panel], "", {}, [])) < 400_000
+
+
 def test_the_parts_of_a_heap_are_its_size() -> None:
     """With the margin, that of the plan's heap."""
     heaps = entries()
