@@ -35,7 +35,7 @@ def heap_map(reader: TraceReader, plan: Plan) -> Panel | None:
     # The last row in use of each column; its whole room counts.
     top = np.where(cells.any(axis=0), ROWS - np.argmax(cells[::-1] > 0, axis=0), 0)
     columns = {
-        "event": [(place + 1) * events // instants for place in range(instants)],
+        "event": [-(-(place + 1) * events // instants) for place in range(instants)],
         "used_up_to_bytes": np.minimum(top * row_bytes, plan.heap_bytes).tolist(),
     }
     address = f"data:image/png;base64,{base64.b64encode(png(cells[::-1], BLUE)).decode()}"

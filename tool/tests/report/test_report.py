@@ -3,7 +3,11 @@
 Method: a trace of a few events is written, and the command is called on it.
 """
 
+import base64
 import json
+import struct
+import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,9 @@ from click.testing import CliRunner, Result
 from tautochrone.commands import replay, report
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.plan.file import Plan, PlanClass, PlanTrace, save_plan
-from tautochrone.trace.file import TraceWriter
+from tautochrone.report.heap_map import ROWS, heap_map
+from tautochrone.trace.file import TraceWriter, open_trace
+from testing.random_trace import write_events
 
 REPLAY: dict[str, Any] = {
     "version": 1,
@@ -88,6 +94,42 @@ def test_plans_of_both_kinds_stand_in_one_report(trace: Path, tmp_path: Path) ->
 """
     assert limits in out.read_text(), "24 is of the band of 32"
     assert "No call fails while at most 1 of up to 32 bytes" in out.read_text()
+
+
+def pixels(address: str) -> np.ndarray:
+    """The rows of a picture of our own writer, which uses no filter, from a data address."""
+    data, made, at = base64.b64decode(address.split(",")[1]), b"", 8
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        made += data[at + 8 : at + 8 + length] if kind == b"IDAT" else b""
+        at += length + 12
+    width, height = struct.unpack(">II", data[16:24])
+    rows = np.frombuffer(zlib.decompress(made), np.uint8).reshape(height, width + 1)
+    assert not rows[:, 0].any()
+    return rows[:, 1:]
+
+
+def test_the_map_grows_upwards_with_the_heap(tmp_path: Path) -> None:
+    """Twenty objects lie one above the other, and go until only the lowest is left."""
+    count, size_bytes, heap_bytes = 20, 6000, 192_000
+    events = [(0, slot, size_bytes, 0) for slot in range(count)]
+    events += [(4, slot, 0, 0) for slot in range(count - 1, 0, -1)]
+    plan = Plan((), heap_bytes, "greedy", 0.0)
+    with open_trace(write_events(tmp_path / "a.tau", events)) as reader:
+        panel = heap_map(reader, plan)
+        assert heap_map(reader, replace(plan, heap_bytes=count * size_bytes)) is None
+    assert panel is not None and panel.figure is not None
+    (picture,) = panel.figure.marks
+    shades, row_bytes = pixels(picture.options["address"]), heap_bytes // ROWS + 1
+    tops = panel.columns["used_up_to_bytes"]
+    for column, done in enumerate(panel.columns["event"]):
+        used = done if done <= count else 1 + len(events) - done
+        least = used * size_bytes
+        # Behind the tables and before the end of the row.
+        assert 0 < tops[column] - least < 6000 + row_bytes, (done, tops[column])
+        drawn = np.flatnonzero(shades[:, column])
+        assert drawn[0] == ROWS - -(-tops[column] // row_bytes) and drawn[-1] >= ROWS - 4
+        assert shades[:, column].sum() == pytest.approx(255 * least / row_bytes, rel=0.02)
 
 
 def test_a_report_is_not_overwritten_unless_told(trace: Path, tmp_path: Path) -> None:
