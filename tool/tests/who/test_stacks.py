@@ -8,7 +8,7 @@ import gzip
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ import pytest
 from tautochrone.trace.file import TraceWriter, open_trace
 from tautochrone.trace.prefix import copy_events
 from tautochrone.who.holders import holders_of
-from tautochrone.who.places import Places
+from tautochrone.who.lines import Frame
+from tautochrone.who.places import Place, Places
 from tautochrone.who.stacks import Stacks, tree_of
 from testing import command
 
@@ -160,6 +161,32 @@ def test_a_stripped_program_holds_its_own_bytes(strings: Path, tmp_path: Path) -
     assert mine > 0.9 * sum(row["peak_bytes"] for row in rows)
 
 
+def test_an_object_counts_for_the_program_before_a_library_with_lines() -> None:
+    """A system's library counts if nothing else has a line, or if it is the program."""
+    library, program, stripped = "/usr/lib/libmade.so", "/home/a/program", "/usr/lib/libbare.so"
+    frames = {
+        library: (Frame("made", "made.c", 5),),
+        program: (Frame("main", "main.c", 9),),
+        stripped: (),
+    }
+
+    class Known:
+        def __init__(self, program: str) -> None:
+            self.program = program
+
+        def named(self, sites: Sequence[tuple[str, int]]) -> list[Place]:
+            return [Place(module, offset, frames[module]) for module, offset in sites]
+
+    # Each module's call, from the program or from nobody known.
+    calls = [(program, 1, 0), (library, 2, 1), (library, 3, 0), (stripped, 4, 3), (stripped, 5, 0)]
+    for main, wanted in (
+        (program, [program, program, library, library, stripped]),
+        (library, [program, library, library, library, stripped]),
+    ):
+        found = Stacks(calls, Known(main)).counted_for(range(1, 6))  # type: ignore[arg-type]
+        assert [found[number].module for number in range(1, 6)] == wanted
+
+
 def test_callers_are_kept_by_a_copy(tmp_path: Path) -> None:
     with TraceWriter(tmp_path / "a.tau", {"recorder": "preload"}) as writer:
         outer = writer.site("program", 1)
@@ -281,9 +308,16 @@ def test_pprof(strings: Path, tmp_path: Path) -> None:
     stacks = [
         [name for place in numbers_of(sample[1]) for name in lines[place]] for sample in samples
     ]
-    assert any("label[abi:cxx11]" in stack for stack in stacks)
-    for stack in stacks:  # the innermost first
-        assert stack.index("main") > stack.index("fill") if "fill" in stack else True
+    shared = json.loads(exported(strings, tmp_path, ".json"))
+    names = [frame["name"] for frame in shared["shared"]["frames"]]
+    outer_first = [[names[at] for at in stack] for stack in shared["profiles"][0]["samples"]]
+    assert [stack[::-1] for stack in stacks] == outer_first  # inlined calls included
+    with open_trace(strings.with_suffix(".tau")) as reader:
+        tree = tree_of(Stacks(reader.calls(), Places(reader.header)).held(
+            holders_of(reader).counts, "peak"))  # fmt: skip
+    objects = [numbers_of(sample[2])[0] for sample in samples]
+    rows = who(strings.with_suffix(".tau"))["rows"]
+    assert sum(objects) == tree.objects == sum(row["peak_objects"] for row in rows)
 
 
 def test_folded_stacks_and_the_tree_have_equal_sums(strings: Path, tmp_path: Path) -> None:
