@@ -16,14 +16,12 @@ from tests.pages import BLOCK
 
 from tautochrone.tile.build import search_path
 from tautochrone.tile.units import unit_sources, units
-from testing.tile import HW, ROOT, SOCKET, TILE
+from testing.tile import HW, ROOT, SOCKET
 
 PAGE = ROOT / "docs/ports/soc.md"
-PORT = TILE / "rtl/tau_tile_port.sv"
 UNITS = {name: unit for name, unit in units().items() if name != "probe"}
-MODULES = {name: unit.module for name, unit in UNITS.items()} | {"port": PORT.stem}
-FILES = {name: unit_sources(unit) for name, unit in UNITS.items()}
-FILES["port"] = [FILES["bare"][0], PORT]
+COMMON = sorted(SOCKET.glob("*.sv"), key=lambda path: (not path.stem.endswith("_pkg"), path))
+FILES = {name: [*COMMON, *unit_sources(unit)[1:]] for name, unit in UNITS.items()}
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +35,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", UNITS)
 def test_the_pages_commands_lint_it(name: str, folder: Path) -> None:
     """Verilator and Yosys say nothing against it."""
     first = next(block for block in BLOCK.finditer(PAGE.read_text()) if block["language"] == "sh")
-    script = re.sub(r"\btau_rtmmu\b", MODULES[name], first["body"])
-    script = re.sub(r"\brtmmu\.f\b", f"{name}.f", script)
+    script = re.sub(r"\brtmmu\.f\b", f"{name}.f", first["body"])
     done = subprocess.run(
         ["bash", "-e", "-c", script],
         cwd=folder,
@@ -54,12 +51,13 @@ def test_the_pages_commands_lint_it(name: str, folder: Path) -> None:
     assert done.returncode == 0 and "%" not in said and "ERROR" not in said, said
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", UNITS)
 def test_its_list_has_its_files(name: str) -> None:
     """In the order in which they compile."""
     lines = (HW / f"{name}.f").read_text().splitlines()[1:]
     assert lines == [
         "+incdir+socket/rtl",
+        f"+define+TAU_UNIT={UNITS[name].module}",
         *(path.relative_to(HW).as_posix() for path in FILES[name]),
     ]
 
@@ -68,7 +66,7 @@ def test_its_list_has_its_files(name: str) -> None:
 def test_a_package_has_all_files(name: str) -> None:
     """Those of every unit, once where nothing selects one; FuseSoC also names the headers."""
     text = (HW / name).read_text()
-    rows = re.findall(r"^ *- (\S+\.svh?)\b", text.partition("\n  bare:")[0], re.M)
+    rows = re.findall(r"^ *- (\S+\.svh?)\b", text.partition("\n  common:")[0], re.M)
     wanted = {path for files in FILES.values() for path in files}
     if name == "tautochrone.core":
         wanted |= set(SOCKET.glob("*.svh"))

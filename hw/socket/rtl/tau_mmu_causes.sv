@@ -5,7 +5,7 @@
 // - Fetches run ahead of execution. Of consecutive refused words, the first counts.
 `include "tau_assert.svh"
 
-module tau_tile_causes (
+module tau_mmu_causes (
   input  logic        clk_i,
   input  logic        rst_ni,
 

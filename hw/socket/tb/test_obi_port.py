@@ -1,9 +1,9 @@
-"""The port of the tile by itself, under cocotb: random requests, latencies and wait states.
+"""The OBI port by itself, under cocotb: random requests, latencies and wait states.
 
-A scoreboard plays the core, the unit, the local memory and the frames. Every request is answered
-once, in order, with the right data or error. A write reaches the right frame word exactly once. The
-port is as fast as its partners allow. The last test breaks the socket's rules and expects the
-port's assertion to end the simulation.
+A scoreboard plays the core, the unit and the memory. Every request is answered once, in order, with
+the right data or error. A write reaches the right word exactly once. A request to the memory holds
+until it is granted. The port is as fast as its partners allow. The last test breaks the socket's
+rules and expects the port's assertion to end the simulation.
 """
 
 import os
@@ -18,11 +18,11 @@ from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
 from tautochrone.tile.units import STATUS_PACKAGE
 from testing.cocotb_run import Design, run, simulated
-from testing.tile import HW, TILE
+from testing.tile import HW, SOCKET
 
-TESTS = "hw.tile.tb.test_port"
+TESTS = "hw.socket.tb.test_obi_port"
 PAGE_BITS, FRAME_BITS = 6, 5
-WINDOW = 0x8000_0000
+WINDOW, FRAMES = 0x8000_0000, 0xC000_0000
 CYCLES = int(os.environ.get("TAU_TEST_CYCLES", "6000"))
 
 
@@ -31,8 +31,18 @@ def frame_of(page: int) -> tuple[int, int]:
     return (page * 7 + 3) % (1 << FRAME_BITS), (0, 0, 0, 1, 0, 2, 0)[page % 7]
 
 
+def data_at(address: int) -> int:
+    """What the memory holds there."""
+    return address * 0x9E3779B1 % 2**32
+
+
+def is_refused(address: int) -> bool:
+    """Whether the memory answers with an error there: at some words that are not translated."""
+    return address < WINDOW and address % 64 == 4
+
+
 class Bench:
-    """The port's partners; `moods` are chances out of 100 of waiting: unit, local, frames, core.
+    """The port's partners; `moods` are chances out of 100 of waiting: unit, grant, answer, core.
 
     With `keeps` the unit gives the translation used last, and the core stays in a page for long.
     """
@@ -45,8 +55,9 @@ class Bench:
         self.expected: deque[tuple[str, int, int]] = deque()
         self.lookups: deque[tuple[int, int]] = deque()
         self.writes: deque[tuple[int, int, int]] = deque()
+        self.memory: deque[int] = deque()
+        self.held: tuple[int, ...] | None = None
         self.answers = self.cycle = 0
-        self.frame_data = self.local_data = self.local_error = None
         self.asked = 0
         self.kinds: set[str] = set()
 
@@ -74,7 +85,7 @@ class Bench:
         dut.user_i.value = chance.randrange(2)
 
     def drive_partners(self) -> None:
-        """Set this cycle's inputs of unit, local memory and frames."""
+        """Set this cycle's inputs of unit and memory."""
         dut = self.dut
         ready = self.lookups and self.lookups[0][0] <= self.cycle and not self.waits(0)
         dut.result_valid_i.value = int(bool(ready))
@@ -91,11 +102,12 @@ class Bench:
         dut.last_hit_i.value = int(hits)
         frame = frame_of(self.last)[0] if hits else self.random.randrange(1 << FRAME_BITS)
         dut.last_frame_i.value = frame
-        dut.local_gnt_i.value = int(not self.waits(1))
-        dut.frame_gnt_i.value = int(not self.waits(2))
-        dut.frame_rdata_i.value = self.frame_data or 0
-        dut.local_rdata_i.value = self.local_data or 0
-        dut.local_err_i.value = self.local_error or 0
+        dut.mem_gnt_i.value = int(not self.waits(1))
+        answers = bool(self.memory) and not self.waits(2)
+        address = self.memory.popleft() if answers else self.random.randrange(1 << 32)
+        dut.mem_rvalid_i.value = int(answers)
+        dut.mem_rdata_i.value = data_at(address)
+        dut.mem_err_i.value = int(is_refused(address))
 
     def observe(self) -> bool:
         """Check this cycle's outputs; True when the core's request was granted."""
@@ -106,16 +118,7 @@ class Bench:
         if granted:
             self.expect_answer()
         self.at_once += int(dut.at_once_o.value)
-        self.frame_data = self.local_data = self.local_error = None
-        if dut.frame_req_o.value and dut.frame_gnt_i.value:
-            word = int(dut.frame_word_o.value)
-            self.frame_data = (word * 0x9E3779B1) & 0xFFFFFFFF
-            if dut.frame_we_o.value:
-                data, enable = int(dut.frame_wdata_o.value), int(dut.frame_be_o.value)
-                assert self.writes.popleft() == (word, data, enable)
-        if dut.local_req_o.value and dut.local_gnt_i.value:
-            self.local_data = int(dut.core_addr_i.value) ^ 0x5555
-            self.local_error = int(dut.local_outside_o.value)
+        self.check_memory()
         if dut.lookup_valid_o.value and dut.lookup_ready_i.value:
             self.lookups.append((self.cycle + self.latency, int(dut.lookup_page_o.value)))
             assert int(dut.lookup_access_o.value) == (2 if dut.core_we_i.value else 1)
@@ -124,26 +127,44 @@ class Bench:
             self.last = self.last if frame_of(page)[1] else page
         return granted
 
+    def check_memory(self) -> None:
+        """Take the request that the memory grants; hold the port to one that it does not."""
+        dut = self.dut
+        wires = ("addr", "we", "be", "wdata", "translated")
+        request = None
+        if dut.mem_req_o.value:
+            request = tuple(int(getattr(dut, f"mem_{wire}_o").value) for wire in wires)
+        assert self.held in (None, request)
+        self.held = request
+        if request is None or not dut.mem_gnt_i.value:
+            return
+        self.held = None
+        address, write, enable, data, translated = request
+        assert bool(translated) == (address >= FRAMES)
+        self.memory.append(address)
+        if write:
+            assert self.writes.popleft() == (address, data, enable)
+
     def expect_answer(self) -> None:
         """Note what the request that was granted must get."""
         dut = self.dut
         address, write = int(dut.core_addr_i.value), bool(dut.core_we_i.value)
-        page, word = (address - WINDOW) >> 12, address >> 2 & 1023
-        if not 0 < page < 1 << PAGE_BITS:
-            self.expected.append(("local", address ^ 0x5555, 3 * int(dut.user_i.value)))
-            return
-        frame, cause = frame_of(page)
-        place = frame << 10 | word
-        self.expected.append(("window", -1 if write else place * 0x9E3779B1 % 2**32, cause))
+        page, cause, kind = (address - WINDOW) >> 12, 0, "local"
+        if 0 < page < 1 << PAGE_BITS:
+            frame, cause = frame_of(page)
+            address, kind = FRAMES + frame * 4096 + address % 4096, "window"
+        elif dut.user_i.value:
+            cause = 3
         if write and cause == 0:
-            self.writes.append((place, int(dut.core_wdata_i.value), int(dut.core_be_i.value)))
+            self.writes.append((address, int(dut.core_wdata_i.value), int(dut.core_be_i.value)))
+        cause = cause or 3 * int(is_refused(address))
+        self.expected.append((kind, -1 if write else data_at(address), cause))
 
     def check_answer(self) -> None:
         """Compare the answer of this cycle with the oldest that is expected."""
         dut = self.dut
         kind, data, cause = self.expected.popleft()
         self.kinds.add(f"{kind}{cause}")
-        assert bool(dut.answer_window_o.value) == (kind == "window")
         assert int(dut.answer_cause_o.value) == cause
         assert bool(dut.core_err_o.value) == (cause != 0)
         if cause == 0 and data >= 0:
@@ -157,8 +178,9 @@ class Bench:
             "core_req_i",
             "result_valid_i",
             "lookup_ready_i",
-            "local_gnt_i",
-            "frame_gnt_i",
+            "mem_gnt_i",
+            "mem_rvalid_i",
+            "mem_err_i",
             "result_fault_i",
             "result_cause_i",
             "last_hit_i",
@@ -181,7 +203,7 @@ class Bench:
             granted = self.observe()
             await RisingEdge(dut.clk_i)
             await FallingEdge(dut.clk_i)
-        assert not self.expected and not self.writes and not self.lookups
+        assert not self.expected and not self.writes and not self.lookups and not self.memory
 
 
 async def run_with(
@@ -215,8 +237,9 @@ async def everybody_waits(dut) -> None:
 
 
 @cocotb.test()
-async def frames_wait(dut) -> None:
-    """Results pile up in the port while the frames are busy."""
+async def the_memory_waits(dut) -> None:
+    """Results pile up in the port while the memory is busy, then answers in the memory."""
+    assert (await run_with(dut, (0, 80, 0, 0), 1)).answers > 0.15 * CYCLES
     assert (await run_with(dut, (0, 0, 80, 0), 1)).answers > 0.15 * CYCLES
 
 
@@ -247,7 +270,7 @@ async def an_answer_nobody_asked_for(dut) -> None:
 
 def design() -> Design:
     """The port of a small window."""
-    source = TILE / "rtl/tau_tile_port.sv"
+    source = SOCKET / "tau_obi_port.sv"
     sizes = {"PageBits": PAGE_BITS, "FrameBits": FRAME_BITS}
     return Design(source.stem, [HW / STATUS_PACKAGE, source], sizes)
 

@@ -1,9 +1,9 @@
-// Asserts the rules of the MMU socket in every simulation of a tile (hw/tile/doc/tile.md, "The MMU
-// socket"): the duties of a unit, and its assumptions. It only watches. tau_tile_port.sv asserts
+// Asserts the rules of the MMU socket in every simulation (hw/tile/doc/tile.md, "The MMU
+// socket"): the duties of a unit, and its assumptions. It only watches. tau_obi_port.sv asserts
 // that each result belongs to a lookup, and what a result may contain.
 `include "tau_assert.svh"
 
-module tau_tile_socket #(
+module tau_mmu_socket #(
   parameter int unsigned PageBits = 18,
   // Far above what any unit takes with the slowest tables. A longer wait counts as a deadlock.
   parameter int unsigned CyclesMax = 1024

@@ -1,15 +1,11 @@
-// A memory with a port for the data bus and ports for Readers.
-// - The data bus, port a, reads and writes. It is answered one cycle later.
+// A memory with a port for a bus and ports for Readers.
+// - The bus, port a, reads and writes. It is answered one cycle later.
 // - A reader's port takes one request per cycle and answers Latency cycles later. It sees a write
 //   of port a from the next cycle on.
-//
-// The host provides the initial contents, which are the program's image.
-module tau_tile_ram #(
+module tau_ram #(
   parameter int unsigned WordBits = 17,
   parameter int unsigned Readers = 1,
-  parameter int unsigned Latency = 1,
-  parameter int unsigned Tile = 0,
-  parameter logic [31:0] Base = '0
+  parameter int unsigned Latency = 1
 ) (
   input  logic                             clk_i,
   input  logic                             rst_ni,
@@ -30,12 +26,6 @@ module tau_tile_ram #(
   localparam int unsigned Words = 2 ** WordBits;
 
   logic [31:0] memory[Words];
-
-  initial begin
-    for (int unsigned i = 0; i < Words; i++) begin
-      memory[i] = tau_host_pkg::tau_host_word(Tile, Base + 4 * i);
-    end
-  end
 
   // Not reset: a memory.
   always_ff @(posedge clk_i) begin

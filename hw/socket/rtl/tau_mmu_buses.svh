@@ -1,0 +1,47 @@
+// The buses of tau_mmu.sv and of what is around it, as OBI with its obligatory signals. Fetches only
+// read. tau_obi_port.sv says what each signal means.
+
+  // The core's virtual addresses: this is a subordinate.
+  input  logic        instr_user_i,
+  input  logic        instr_req_i,
+  output logic        instr_gnt_o,
+  input  logic [31:0] instr_addr_i,
+  output logic        instr_rvalid_o,
+  output logic [31:0] instr_rdata_o,
+  output logic        instr_err_o,
+  input  logic        data_user_i,
+  input  logic        data_req_i,
+  output logic        data_gnt_o,
+  input  logic [31:0] data_addr_i,
+  input  logic        data_we_i,
+  input  logic [3:0]  data_be_i,
+  input  logic [31:0] data_wdata_i,
+  output logic        data_rvalid_o,
+  output logic [31:0] data_rdata_o,
+  output logic        data_err_o,
+
+  // Physical addresses: this is a manager.
+  output logic        instr_mem_req_o,
+  input  logic        instr_mem_gnt_i,
+  output logic        instr_mem_translated_o,
+  output logic [31:0] instr_mem_addr_o,
+  input  logic        instr_mem_rvalid_i,
+  input  logic [31:0] instr_mem_rdata_i,
+  input  logic        instr_mem_err_i,
+  output logic        data_mem_req_o,
+  input  logic        data_mem_gnt_i,
+  output logic        data_mem_translated_o,
+  output logic [31:0] data_mem_addr_o,
+  output logic        data_mem_we_o,
+  output logic [3:0]  data_mem_be_o,
+  output logic [31:0] data_mem_wdata_o,
+  input  logic        data_mem_rvalid_i,
+  input  logic [31:0] data_mem_rdata_i,
+  input  logic        data_mem_err_i,
+
+  // To be watched. Bit 0 fetches, bit 1 loads and stores.
+  output logic [1:0]  instr_answer_cause_o,
+  output logic [1:0]  data_answer_cause_o,
+  output logic [1:0]  window_req_o,
+  output logic [1:0]  event_hit_o,
+  output logic [1:0]  event_miss_o,
