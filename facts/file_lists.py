@@ -68,7 +68,7 @@ def fusesoc(files: dict[str, list[str]], modules: dict[str, str]) -> str:
         lines += [f"  {name}:", "    file_type: systemVerilogSource", "    files:"]
         lines += [f"      - {file}{include}" for file in each]
     lines += ["parameters:", "  TAU_UNIT: {datatype: str, paramtype: vlogdefine}", "targets:"]
-    lines += ["  default:", "    filesets: [headers, all]"]
+    lines += ["  default:", "    parameters: [TAU_UNIT]", "    filesets: [headers, all]"]
     for name, module in modules.items():
         lines += [f"  {name}:", "    flow: lint", f"    toplevel: {TOP}"]
         lines += ["    flow_options: {tool: verilator, verilator_options: [-Wall]}"]

@@ -58,7 +58,8 @@ module tau_obi_proof #(
   (* anyconst *) logic [FrameBits*Pages-1:0] frames;
   (* anyconst *) logic [KeptBits-1:0]        error_at;
 
-  logic                 gnt, rvalid, err, mem_req, mem_translated, mem_we, lookup_valid, lookup_user;
+  logic                 gnt, rvalid, err, mem_req, mem_translated, mem_we;
+  logic                 lookup_valid, lookup_user;
   logic [31:0]          rdata, mem_addr, mem_wdata;
   logic [3:0]           mem_be;
   logic [PageBits-1:0]  lookup_page, page;

@@ -1,11 +1,7 @@
-// A unit with a port for each of the core's two buses. Its table memories and registers are outside;
-// tau_obi_mmu.sv has them inside.
+// A unit with a port for each of the core's two buses. The memories of its tables are outside.
 //
-// `TAU_UNIT is the unit's module. `TAU_UNIT_PARAMETERS are its parameters other than sizes, each
-// after a comma.
-`ifndef TAU_UNIT
-`define TAU_UNIT tau_rtmmu
-`endif
+// `TAU_UNIT is the unit's module; the lists of files define it. `TAU_UNIT_PARAMETERS are its
+// parameters other than sizes, each after a comma.
 `ifndef TAU_UNIT_PARAMETERS
 `define TAU_UNIT_PARAMETERS
 `endif
@@ -100,8 +96,8 @@ module tau_mmu #(
   );
 
   // Fetches store nothing.
-  logic       we;
-  logic [3:0] be;
+  logic        we;
+  logic [3:0]  be;
   logic [31:0] wdata;
   logic unused;
   assign unused = ^{we, be, wdata};

@@ -1,5 +1,5 @@
-// The buses of tau_mmu.sv and of what is around it, as OBI with its obligatory signals. Fetches only
-// read. tau_obi_port.sv says what each signal means.
+// The buses of an MMU, as OBI with its obligatory signals. Fetches only read. tau_obi_port.sv says
+// what each signal means.
 
   // The core's virtual addresses: this is a subordinate.
   input  logic        instr_user_i,

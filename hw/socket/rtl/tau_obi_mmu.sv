@@ -4,8 +4,8 @@
 //
 // The control has 4 parts of 2^PartBits bytes. Everything else in them gets an error.
 // - 0, 1, 2: the three memories of tables: 2^(PageBits + 1) words each, half as many in the last
-// - 3: words 0 to 255 are the unit's registers. Word 256 is the cause of the latest error of a fetch,
-//   word 257 of a load or store (tau_mmu_causes.sv).
+// - 3: words 0 to 255 are the unit's registers. Word 256 is the cause of the latest error of a
+//   fetch, word 257 of a load or store (tau_mmu_causes.sv).
 module tau_obi_mmu #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
@@ -60,8 +60,10 @@ module tau_obi_mmu #(
     if (!rst_ni) {ctrl_rvalid_o, ctrl_err_o} <= '0;
     else {ctrl_rvalid_o, ctrl_err_o} <= {ctrl_req_i, ctrl_req_i && !exists};
   end
-  // Not reset: which answer it is, which ctrl_rvalid_o qualifies.
-  always_ff @(posedge clk_i) {part_q, is_cause_q, is_data_q} <= {part, ctrl_addr_i[10], ctrl_addr_i[2]};
+  // Not reset: the kind of an answer, which ctrl_rvalid_o qualifies.
+  always_ff @(posedge clk_i) begin
+    {part_q, is_cause_q, is_data_q} <= {part, ctrl_addr_i[10], ctrl_addr_i[2]};
+  end
   assign ctrl_gnt_o = 1'b1;
   assign ctrl_rdata_o = rdata[part_q];
   assign rdata[3] = !is_cause_q ? reg_rdata : 32'(is_data_q ? data_cause_o : instr_cause_o);

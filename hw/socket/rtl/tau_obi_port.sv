@@ -13,7 +13,7 @@
 //
 // At most two window accesses are on their way to the memory, as many as Ibex ever has, and at most
 // three in it. OBI answers in order, so only an answer of this port waits for those of the memory.
-// formal/tau_obi_proof.sv proves the rules of OBI on both sides.
+// A proof in formal/ has the rules of OBI on both sides.
 `include "tau_assert.svh"
 
 module tau_obi_port #(
