@@ -28,7 +28,8 @@ def words() -> list[str]:
     # SYNTHESIS drops Ibex's message at each illegal instruction.
     switches = ["+define+SYNTHESIS", "--top-module", "tau_example"]
     switches += [f"+incdir+{folder}" for folder in folders]
-    return [*switches, *map(str, ibex), "-F", str(HW / "rtmmu.f"), str(EXAMPLE / "rtl/tau_example.sv")]
+    ours = ["-F", HW / "rtmmu.f", EXAMPLE / "rtl/tau_example.sv"]
+    return [*switches, *map(str, (*ibex, *ours))]
 
 
 def test_lint() -> None:
@@ -52,5 +53,5 @@ def test_it_boots_and_its_mmu_works(tmp_path: Path) -> None:
     line += [f"+define+TAU_EXAMPLE_PROGRAM={image}", *words(), str(EXAMPLE / "sim/main.cpp")]
     built = run_with_all_it_starts(line, tmp_path, SECONDS_MAX)
     assert built.returncode == 0, built.stderr[-3000:]
-    done = subprocess.run([str(model / "soc")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(model / "soc")], capture_output=True, text=True, timeout=SECONDS_MAX)
     assert (done.returncode, done.stdout) == (0, "mapped, touched, unmapped\n")

@@ -22,6 +22,10 @@ static volatile uint32_t *word_of(uint32_t page) {
     return (volatile uint32_t *)(uintptr_t)(WINDOW + page * TAU_PAGE_BYTES);
 }
 
+static volatile uint32_t *frame_word(struct tau_frame frame) {
+    return (volatile uint32_t *)(uintptr_t)(FRAMES + frame.number * TAU_PAGE_BYTES);
+}
+
 // crt0.S calls it, with mcause, mtval and mepc. It returns where to go on.
 uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
     const struct tau_page page = {(address - WINDOW) / TAU_PAGE_BYTES};
@@ -58,7 +62,7 @@ int main(void) {
     for (uint32_t page = START; page < START + PAGES; page++) {
         if (tau_vspace_translate(&space, (struct tau_page){page}, TAU_READ, &frame) != TAU_OK ||
             *word_of(page) != page * 77 ||
-            *(volatile uint32_t *)(uintptr_t)(FRAMES + frame.number * TAU_PAGE_BYTES) != page * 77) {
+            *frame_word(frame) != page * 77) {
             return 11;
         }
     }
