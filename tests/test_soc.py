@@ -69,5 +69,6 @@ def test_a_package_has_all_files(name: str) -> None:
     rows = re.findall(r"^ *- (\S+\.svh?)\b", text.partition("\n  common:")[0], re.M)
     wanted = {path for files in FILES.values() for path in files}
     if name == "tautochrone.core":
+        assert "\nfilesets:\n  headers:\n" in text
         wanted |= set(SOCKET.glob("*.svh"))
     assert sorted(rows) == sorted(path.relative_to(HW).as_posix() for path in wanted)
