@@ -68,14 +68,19 @@ module tau_tlb_level #(
   logic [WayBits-1:0]  victim;
   logic [DataBits-1:0] data [Ways];
 
-  logic compares;
+  // The set that is compared. From a register, the choice of one of many valid bits is a short path.
+  logic                 compares;
+  logic [IndexBits-1:0] looked_index;
   if (Registered != 0) begin : gen_compare_later
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) compares <= 1'b0;
       else compares <= read_i;
     end
+    // Not reset: an index, which compares qualifies.
+    always_ff @(posedge clk_i) looked_index <= index;
   end else begin : gen_compare_now
     assign compares = 1'b1;
+    assign looked_index = index;
   end
 
   for (genvar w = 0; w < Ways; w++) begin : gen_way
@@ -122,7 +127,7 @@ module tau_tlb_level #(
       end
     end
 
-    assign valid[w] = valid_q[index];
+    assign valid[w] = valid_q[looked_index];
     assign match[w] = valid[w] && word[WordBits-1:DataBits] == tag;
   end
 
@@ -136,14 +141,15 @@ module tau_tlb_level #(
 
   // The way to replace if none is empty, and the update when a way is used.
   // `used` has one bit per way. A number would have to be encoded and decoded in the cycle of a
-  // hit, which is the longest path of the unit.
+  // hit, which is the longest path of the unit. A page that is filled is not there, so without a hit
+  // it is the victim. Where the answer comes from registers, that is known long before fill_i.
   logic               full, use_way;
   logic [Ways-1:0]    used;
   logic [WayBits-1:0] chosen;
   assign full = &taken;
   assign use_way = touch_i || fill_i;
   for (genvar w = 0; w < Ways; w++) begin : gen_used
-    assign used[w] = fill_i ? victim == w : found[w];
+    assign used[w] = (Registered != 0 ? !hit_o : fill_i) ? victim == w : found[w];
   end
 
   if (Ways == 1) begin : gen_direct
@@ -171,7 +177,7 @@ module tau_tlb_level #(
     if (Registered != 0) begin : gen_tree_later
       // Not reset: words read from a memory.
       always_ff @(posedge clk_i) begin
-        if (compares) tree <= tree_mem[index];
+        if (compares) tree <= tree_mem[looked_index];
       end
     end else begin : gen_tree_now
       assign tree = tree_mem[index];
@@ -204,7 +210,7 @@ module tau_tlb_level #(
     if (Registered != 0) begin : gen_recency_later
       // Not reset: words read from a memory.
       always_ff @(posedge clk_i) begin
-        if (compares) later <= later_mem[index];
+        if (compares) later <= later_mem[looked_index];
       end
     end else begin : gen_recency_now
       assign later = later_mem[index];
