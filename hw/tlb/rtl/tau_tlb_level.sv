@@ -68,7 +68,7 @@ module tau_tlb_level #(
   logic [WayBits-1:0]  victim;
   logic [DataBits-1:0] data [Ways];
 
-  // The set that is compared. From a register, the choice of one of many valid bits is a short path.
+  // The set that is compared. From a register, choosing one of many valid bits is a short path.
   logic                 compares;
   logic [IndexBits-1:0] looked_index;
   if (Registered != 0) begin : gen_compare_later
@@ -141,8 +141,8 @@ module tau_tlb_level #(
 
   // The way to replace if none is empty, and the update when a way is used.
   // `used` has one bit per way. A number would have to be encoded and decoded in the cycle of a
-  // hit, which is the longest path of the unit. A page that is filled is not there, so without a hit
-  // it is the victim. Where the answer comes from registers, that is known long before fill_i.
+  // hit, which is the longest path of the unit. A page that is filled is not there, so without a
+  // hit it is the victim. Where the answer comes from registers, that is known long before fill_i.
   logic               full, use_way;
   logic [Ways-1:0]    used;
   logic [WayBits-1:0] chosen;
