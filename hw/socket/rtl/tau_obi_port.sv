@@ -3,6 +3,7 @@
 //
 // A request in the window is granted when the unit takes its lookup. Its result goes straight to
 // the memory. A fault, and a request of user mode outside the window, is answered without memory.
+// The mode does not delay a grant that the memory gives: Ibex knows it late in its cycle.
 // An error of this port always comes out of a register (Ibex has a path from its error input to its
 // request). Everything else goes to the memory as it is.
 //
@@ -112,13 +113,16 @@ module tau_obi_port #(
   assign head_fault = answered_q[0] ? fault_q[0] : result_fault_i;
   assign leave = head_answered && (head_fault ? drained : takes);
 
-  // With nothing in front of it, the core's request is on the memory's wires.
-  logic offered, is_last, last_waits, outside, refuse;
-  assign offered = core_req_i && in_window && (!valid_q[1] || leave);
-  assign is_last = core_req_i && in_window && !valid_q[0] && last_hit_i;
+  // With nothing in front of it, the core's request is on the memory's wires. A refused access that
+  // the memory's answers hold up also holds up what follows it.
+  logic asks, offered, is_last, last_waits, outside, outside_gnt, refuse, held_q;
+  assign asks = core_req_i && !held_q;
+  assign offered = asks && in_window && (!valid_q[1] || leave);
+  assign is_last = asks && in_window && !valid_q[0] && last_hit_i;
   assign last_waits = is_last && !takes;
-  assign outside = core_req_i && !in_window && !valid_q[0];
-  assign refuse = outside && user && drained;
+  assign outside = asks && !in_window && !valid_q[0];
+  assign outside_gnt = outside && count_q != '1 && (mem_gnt_i || user);
+  assign refuse = held_q || (outside_gnt && user);
 
   assign word = core_addr_i[GranuleBits-1:2];
   assign mem_req_o = count_q != '1 &&
@@ -141,7 +145,7 @@ module tau_obi_port #(
   assign lookup_access_o = fetch_i ? 3'b100 : {1'b0, core_we_i, !core_we_i};
   assign lookup_user_o = user;
   assign accept = (lookup_valid_o && lookup_ready_i) || last_waits;
-  assign core_gnt_o = (offered && lookup_ready_i) || (outside && (user ? drained : takes));
+  assign core_gnt_o = (offered && lookup_ready_i) || outside_gnt;
 
   // Position of a new access: behind those that stay.
   logic accept0, accept1;
@@ -211,9 +215,11 @@ module tau_obi_port #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       refused_q <= 1'b0;
+      held_q <= 1'b0;
       cause_q <= '0;
     end else begin
-      refused_q <= (leave && head_fault) || refuse;
+      refused_q <= (leave && head_fault) || (refuse && drained);
+      held_q <= refuse && !drained;
       cause_q <= refuse ? tau_status_pkg::CauseOutside : answered_q[0] ? cause0_q : result_cause_i;
     end
   end

@@ -17,6 +17,9 @@ MUTANTS = [
     Mutant("a fault overtakes the memory", PORT, "(head_fault ? drained :", "(head_fault ? 1'b1 :"),
     Mutant("the last translation does not wait", PORT, "is_last && !takes;", "1'b0;"),
     Mutant("granted while two wait", PORT, "(!valid_q[1] || leave);", "1'b1;"),
+    Mutant("a refusal overtakes the memory", PORT, "(refuse && drained);", "refuse;"),
+    Mutant("a refusal is lost", PORT, "refuse && !drained;", "1'b0;"),
+    Mutant("a refusal waits alone", PORT, "core_req_i && !held_q;", "core_req_i;"),
     Mutant("a local access overtakes", PORT, "!in_window && !valid_q[0];", "!in_window;"),
     Mutant("the mode of now", PORT, "waits_q ? user_q : user_i;", "user_i;"),
 ]
