@@ -32,7 +32,6 @@ LARGER = {
     "recorder of Linux programs": 3300,
     "library of `tau run`": 7800,
     "kernel of slots": 2200,
-    "tile, without a unit": 2150,
     "kernel of tasks": 3650,
 }
 # A figure of the page is stale if it is off by more than this share.

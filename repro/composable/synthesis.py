@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.area.ecp5 import DEVICE, SynthesisError, cells_of, fastest_clock_mhz
 from tautochrone.tile.build import ibex_sources
 from tautochrone.tile.units import unit_sources, units
-from testing.tile import ROOT, SOCKET
+from testing.tile import ROOT, SOCKET, TILE
 
 WORK = ROOT / "build" / "repro" / "composable"
 RTL = Path(__file__).resolve().parent / "rtl"
@@ -27,12 +27,11 @@ TARGET_MHZ = 60
 
 @dataclass(frozen=True)
 class Design:
-    """A module with its parameters, and the entries of the unit in it."""
+    """A module with its parameters."""
 
     name: str
     module: str
     parameters: tuple[tuple[str, int], ...] = ()
-    entries: int = 1
 
 
 def readable_core(folder: Path) -> list[Path]:
@@ -56,8 +55,7 @@ def sources(folder: Path) -> list[Path]:
     """All files, packages first."""
     unit = unit_sources(units()["composable"])
     own = sorted(RTL.glob("*.sv"))
-    ports = [SOCKET / f"tau_{name}.sv" for name in ("obi_port", "mmu_socket", "mmu")]
-    return [*readable_core(folder), *unit, *ports, *own]
+    return [*readable_core(folder), *unit, TILE / "rtl/tau_tile_port.sv", *own]
 
 
 def script(design: Design, folder: Path) -> str:
@@ -66,10 +64,9 @@ def script(design: Design, folder: Path) -> str:
     includes = " ".join(f"-I {path}" for path in (*folders, SOCKET))
     sets = " ".join(f"-G {name}={value}" for name, value in design.parameters)
     files = " ".join(map(str, sources(folder)))
-    unit = f"-D TAU_UNIT=tau_composable -D TAU_UNIT_PARAMETERS=,.Entries({design.entries})"
     return "\n".join(
         (
-            f"read_slang -D YOSYS {unit} {includes} --top {design.module} {sets} {files}",
+            f"read_slang -D YOSYS {includes} --top {design.module} {sets} {files}",
             f"synth_ecp5 -top {design.module} -json {folder / design.name}.json",
             f"tee -q -o {folder / design.name}.cells.json stat -json",
         )

@@ -32,16 +32,19 @@ def unit(entries: int) -> Design:
 def core(entries: int = 0, small: bool = False) -> Design:
     """The core, with the unit if it has entries; SMALL: addresses of a small on-chip memory."""
     sets: tuple[tuple[str, int], ...] = (("Translated", int(entries > 0)),)
+    if entries:
+        sets += (("Entries", entries),)
     if small:
         sets += (("PageBits", SMALL_PAGE_BITS), ("FrameBits", SMALL_FRAME_BITS))
-    return Design(f"core-{entries}{'-small' * small}", "tau_area_core", sets, entries)
+    return Design(f"core-{entries}{'-small' * small}", "tau_area_core", sets)
 
 
 def tile(entries: int = 0) -> Design:
     """A tile of block RAMs, with the unit if it has entries."""
-    return Design(
-        f"tile-{entries}", "tau_area_tile", (("Translated", int(entries > 0)),), entries
-    )
+    sets: tuple[tuple[str, int], ...] = (("Translated", int(entries > 0)),)
+    if entries:
+        sets += (("Entries", entries),)
+    return Design(f"tile-{entries}", "tau_area_tile", sets)
 
 
 def growth(before: dict[str, int], after: dict[str, int]) -> dict[str, float | None]:

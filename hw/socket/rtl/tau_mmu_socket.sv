@@ -1,5 +1,5 @@
 // Asserts the rules of the MMU socket in every simulation (hw/tile/doc/tile.md, "The MMU
-// socket"): the duties of a unit, and its assumptions. It only watches. tau_obi_port.sv asserts
+// socket"): the duties of a unit, and its assumptions. It only watches. The ports assert
 // that each result belongs to a lookup, and what a result may contain.
 `include "tau_assert.svh"
 

@@ -2,7 +2,14 @@
 // window on both of the core's ports. Simulation only: the host fills the memories and serves
 // frames and mailbox. hw/README.md has the block diagram, hw/tile/doc/tile.md has every address.
 //
-// `TAU_UNIT_NUMBER says which unit it is; tau_mmu.sv has the other words for it.
+// `TAU_UNIT is the unit's module. `TAU_UNIT_PARAMETERS are its parameters other than sizes.
+`ifndef TAU_UNIT
+`define TAU_UNIT tau_bare
+`define TAU_UNIT_NUMBER UnitBare
+`endif
+`ifndef TAU_UNIT_PARAMETERS
+`define TAU_UNIT_PARAMETERS
+`endif
 `include "tau_assert.svh"
 
 module tau_tile
@@ -121,125 +128,196 @@ module tau_tile
     .stall_o    (stall)
   );
 
-  // The MMU: the buses behind it, and what it tells.
-  logic             instr_mem_req, instr_mem_gnt, instr_mem_translated, instr_mem_rvalid;
-  logic [31:0]      instr_mem_addr, instr_mem_rdata;
-  logic             mem_req, mem_gnt, mem_translated, mem_we, mem_rvalid, mem_err, instr_mem_err;
-  logic [3:0]       mem_be;
-  logic [31:0]      mem_addr, mem_wdata, mem_rdata;
-  logic [1:0]       window_req, event_hit, event_miss;
-  logic [1:0]       instr_answer_cause, data_answer_cause, instr_cause, data_cause, ctrl_part;
-  logic             ctrl_req;
-  logic [31:0]      ctrl_rdata;
+  // The socket.
+  logic                 instr_lookup_valid, instr_lookup_ready, instr_lookup_user;
+  logic [PageBits-1:0]  instr_lookup_page;
+  logic [2:0]           instr_lookup_access;
+  logic                 instr_result_valid, instr_result_fault;
+  logic [1:0]           instr_result_cause;
+  logic [FrameBits-1:0] instr_result_frame;
+  logic                 instr_last_hit;
+  logic [FrameBits-1:0] instr_last_frame;
+  logic                 data_lookup_valid, data_lookup_ready, data_lookup_user;
+  logic [PageBits-1:0]  data_lookup_page;
+  logic [2:0]           data_lookup_access;
+  logic                 data_result_valid, data_result_fault;
+  logic [1:0]           data_result_cause;
+  logic [FrameBits-1:0] data_result_frame;
+  logic                 data_last_hit;
+  logic [FrameBits-1:0] data_last_frame;
+  logic [4:0]             table_req, table_rvalid;
+  logic [4:0][PageBits:0] table_addr;
+  logic [4:0][31:0]       table_rdata;
+  logic                 reg_req;
+  logic [31:0]          reg_rdata;
+  logic [1:0]           event_hit, event_miss;
 
-  tau_obi_mmu #(
-    .PageBits   (PageBits),
-    .FrameBits  (FrameBits),
-    .GranuleBits(GranuleBits),
-    .FramesBase (AddressFrames),
-    .Latency0   (Latency0),
-    .Latency1   (Latency1),
-    .Latency2   (Latency2)
-  ) u_mmu (
+  `TAU_UNIT #(
+    .PageBits (PageBits),
+    .FrameBits(FrameBits)
+    `TAU_UNIT_PARAMETERS
+  ) u_unit (
     .clk_i,
     .rst_ni,
-    .instr_user_i          (instr_user),
-    .instr_req_i           (instr_req),
-    .instr_gnt_o           (instr_gnt),
-    .instr_addr_i          (instr_addr),
-    .instr_rvalid_o        (instr_rvalid),
-    .instr_rdata_o         (instr_rdata),
-    .instr_err_o           (instr_err),
-    .data_user_i           (data_user),
-    .data_req_i            (data_req),
-    .data_gnt_o            (data_gnt),
-    .data_addr_i           (data_addr),
-    .data_we_i             (data_we),
-    .data_be_i             (data_be),
-    .data_wdata_i          (data_wdata),
-    .data_rvalid_o         (data_rvalid),
-    .data_rdata_o          (data_rdata),
-    .data_err_o            (data_err),
-    .instr_mem_req_o       (instr_mem_req),
-    .instr_mem_gnt_i       (instr_mem_gnt),
-    .instr_mem_translated_o(instr_mem_translated),
-    .instr_mem_addr_o      (instr_mem_addr),
-    .instr_mem_rvalid_i    (instr_mem_rvalid),
-    .instr_mem_rdata_i     (instr_mem_rdata),
-    .instr_mem_err_i       (instr_mem_err),
-    .data_mem_req_o        (mem_req),
-    .data_mem_gnt_i        (mem_gnt),
-    .data_mem_translated_o (mem_translated),
-    .data_mem_addr_o       (mem_addr),
-    .data_mem_we_o         (mem_we),
-    .data_mem_be_o         (mem_be),
-    .data_mem_wdata_o      (mem_wdata),
-    .data_mem_rvalid_i     (mem_rvalid),
-    .data_mem_rdata_i      (mem_rdata),
-    .data_mem_err_i        (mem_err),
-    .instr_answer_cause_o  (instr_answer_cause),
-    .data_answer_cause_o   (data_answer_cause),
-    .window_req_o          (window_req),
-    .event_hit_o           (event_hit),
-    .event_miss_o          (event_miss),
-    .ctrl_req_i            (ctrl_req),
-    .ctrl_gnt_o            (),
-    .ctrl_addr_i           ({ctrl_part, ($bits(u_mmu.ctrl_addr_i) - 2)'(mem_addr)}),
-    .ctrl_we_i             (mem_we),
-    .ctrl_be_i             (mem_be),
-    .ctrl_wdata_i          (mem_wdata),
-    .ctrl_rvalid_o         (),
-    .ctrl_rdata_o          (ctrl_rdata),
-    .ctrl_err_o            (),
-    .instr_cause_o         (instr_cause),
-    .data_cause_o          (data_cause)
+    .instr_lookup_valid_i (instr_lookup_valid),
+    .instr_lookup_ready_o (instr_lookup_ready),
+    .instr_lookup_page_i  (instr_lookup_page),
+    .instr_lookup_access_i(instr_lookup_access),
+    .instr_lookup_user_i  (instr_lookup_user),
+    .instr_result_valid_o (instr_result_valid),
+    .instr_result_fault_o (instr_result_fault),
+    .instr_result_cause_o (instr_result_cause),
+    .instr_result_frame_o (instr_result_frame),
+    .instr_last_hit_o     (instr_last_hit),
+    .instr_last_frame_o   (instr_last_frame),
+    .data_lookup_valid_i  (data_lookup_valid),
+    .data_lookup_ready_o  (data_lookup_ready),
+    .data_lookup_page_i   (data_lookup_page),
+    .data_lookup_access_i (data_lookup_access),
+    .data_lookup_user_i   (data_lookup_user),
+    .data_result_valid_o  (data_result_valid),
+    .data_result_fault_o  (data_result_fault),
+    .data_result_cause_o  (data_result_cause),
+    .data_result_frame_o  (data_result_frame),
+    .data_last_hit_o      (data_last_hit),
+    .data_last_frame_o    (data_last_frame),
+    .table_req_o          (table_req),
+    .table_addr_o         (table_addr),
+    .table_rvalid_i       (table_rvalid),
+    .table_rdata_i        (table_rdata),
+    .reg_req_i            (reg_req),
+    .reg_write_i          (data_we),
+    .reg_addr_i           (data_addr[9:2]),
+    .reg_wdata_i          (data_wdata),
+    .reg_rdata_o          (reg_rdata),
+    .event_hit_o          (event_hit),
+    .event_miss_o         (event_miss)
   );
 
-  // Fetches: the instruction bank, a frame through the window, or nothing.
-  logic instr_take, instr_in_bank, instr_translated_q;
-  assign instr_mem_gnt = instr_mem_translated ? !stall[2] : !stall[0];
-  assign instr_take = instr_mem_req && instr_mem_gnt;
-  assign instr_in_bank = !instr_mem_translated && instr_mem_addr[31:19] == AddressInstr[31:19];
+  tau_mmu_socket #(
+    .PageBits(PageBits)
+  ) u_socket (
+    .clk_i,
+    .rst_ni,
+    .lookup_valid_i({data_lookup_valid, instr_lookup_valid}),
+    .lookup_ready_i({data_lookup_ready, instr_lookup_ready}),
+    .result_valid_i({data_result_valid, instr_result_valid}),
+    .event_hit_i   (event_hit),
+    .event_miss_i  (event_miss),
+    .table_req_i   (table_req),
+    .table_rvalid_i(table_rvalid),
+    .table_addr_i  (table_addr)
+  );
+
+  // Both ports of the core: bit 0 fetches, bit 1 loads and stores.
+  logic                instr_local_req, instr_local_outside, instr_local_gnt, instr_local_err;
+  logic [31:0]         instr_local_rdata;
+  logic                instr_frame_req, instr_frame_gnt;
+  logic [WordBits-1:0] instr_frame_word;
+  logic [31:0]         instr_frame_rdata;
+  logic                instr_window_req, instr_at_once;
+  logic [1:0]          instr_answer_cause;
+  logic                data_local_req, data_local_outside, data_local_gnt, data_local_err;
+  logic [31:0]         data_local_rdata;
+  logic                data_frame_req, data_frame_gnt;
+  logic [WordBits-1:0] data_frame_word;
+  logic [31:0]         data_frame_rdata;
+  logic                data_window_req, data_at_once;
+  logic [1:0]          data_answer_cause;
+  logic [1:0]          frame_we, answer_window;
+  logic [1:0][3:0]     frame_be;
+  logic [1:0][31:0]    frame_wdata;
+  logic unused_port;
+  assign unused_port = ^{frame_we[0], frame_be[0], frame_wdata[0], answer_window[0]};
+
+  tau_tile_port #(
+    .PageBits   (PageBits),
+    .FrameBits  (FrameBits),
+    .GranuleBits(GranuleBits)
+  ) u_port[1:0] (
+    .clk_i,
+    .rst_ni,
+    .fetch_i        (2'b01),
+    .user_i         ({data_user, instr_user}),
+    .core_req_i     ({data_req, instr_req}),
+    .core_gnt_o     ({data_gnt, instr_gnt}),
+    .core_addr_i    ({data_addr, instr_addr}),
+    .core_we_i      ({data_we, 1'b0}),
+    .core_be_i      ({data_be, 4'hF}),
+    .core_wdata_i   ({data_wdata, 32'd0}),
+    .core_rvalid_o  ({data_rvalid, instr_rvalid}),
+    .core_rdata_o   ({data_rdata, instr_rdata}),
+    .core_err_o     ({data_err, instr_err}),
+    .local_req_o    ({data_local_req, instr_local_req}),
+    .local_outside_o({data_local_outside, instr_local_outside}),
+    .local_gnt_i    ({data_local_gnt, instr_local_gnt}),
+    .local_rdata_i  ({data_local_rdata, instr_local_rdata}),
+    .local_err_i    ({data_local_err, instr_local_err}),
+    .lookup_valid_o ({data_lookup_valid, instr_lookup_valid}),
+    .lookup_ready_i ({data_lookup_ready, instr_lookup_ready}),
+    .lookup_page_o  ({data_lookup_page, instr_lookup_page}),
+    .lookup_access_o({data_lookup_access, instr_lookup_access}),
+    .lookup_user_o  ({data_lookup_user, instr_lookup_user}),
+    .result_valid_i ({data_result_valid, instr_result_valid}),
+    .result_fault_i ({data_result_fault, instr_result_fault}),
+    .result_cause_i ({data_result_cause, instr_result_cause}),
+    .result_frame_i ({data_result_frame, instr_result_frame}),
+    .last_hit_i     ({data_last_hit, instr_last_hit}),
+    .last_frame_i   ({data_last_frame, instr_last_frame}),
+    .frame_req_o    ({data_frame_req, instr_frame_req}),
+    .frame_gnt_i    ({data_frame_gnt, instr_frame_gnt}),
+    .frame_word_o   ({data_frame_word, instr_frame_word}),
+    .frame_we_o     (frame_we),
+    .frame_be_o     (frame_be),
+    .frame_wdata_o  (frame_wdata),
+    .frame_rdata_i  ({data_frame_rdata, instr_frame_rdata}),
+    .window_req_o   ({data_window_req, instr_window_req}),
+    .at_once_o      ({data_at_once, instr_at_once}),
+    .answer_window_o(answer_window),
+    .answer_cause_o ({data_answer_cause, instr_answer_cause})
+  );
+
+  // The local side of the fetch port: the instruction bank or nothing.
+  logic instr_in_bank;
+  assign instr_in_bank = instr_addr[31:19] == AddressInstr[31:19] && !instr_local_outside;
+  assign instr_local_gnt = !stall[0];
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) {instr_mem_rvalid, instr_mem_err, instr_translated_q} <= '0;
-    else begin
-      instr_mem_rvalid <= instr_take;
-      instr_mem_err <= !instr_mem_translated && !instr_in_bank;
-      instr_translated_q <= instr_mem_translated;
-    end
+    if (!rst_ni) instr_local_err <= 1'b0;
+    else if (instr_local_req && instr_local_gnt) instr_local_err <= !instr_in_bank;
   end
 
-  // Loads and stores. The address alone selects the part that answers.
+  // The local side of the data port. The address alone selects the part that answers.
   typedef enum logic [3:0] {
-    PartInstr, PartData, PartMmu, PartPlain, PartLinks, PartDevices, PartFrames, PartMemoryTile,
-    PartNone
+    PartInstr, PartData, PartTable0, PartTable1, PartTable2, PartPlain, PartLinks, PartDevices,
+    PartUnit, PartFrames, PartMemoryTile, PartNone
   } part_e;
 
   part_e part, part_q;
   always_comb begin
     part = PartNone;
-    ctrl_part = mem_addr[27:26];
-    unique case (mem_addr[31:26])
-      AddressTable0[31:26], AddressTable1[31:26]: begin
-        if (mem_addr[25:PageBits+3] == '0) part = PartMmu;
-      end
-      AddressTable2[31:26]: if (mem_addr[25:PageBits+2] == '0) part = PartMmu;
-      AddressPlain[31:26]: if (mem_addr[25:PlainBits+2] == '0) part = PartPlain;
-      AddressLinks[31:26]: if (mem_addr[25:FrameBits+2] == '0) part = PartLinks;
-      AddressDevice[31:26]: begin
-        ctrl_part = 2'd3;
-        if (mem_addr[25:10] == AddressDevice[25:10]) part = PartDevices;
-        else if (mem_addr[25:10] == AddressUnit[25:10]) part = PartMmu;
-      end
-      AddressMemoryTile[31:26]: if (SpecialFrames && !mem_we) part = PartMemoryTile;
-      AddressInstr[31:26]: begin
-        if (mem_addr[31:19] == AddressInstr[31:19]) part = PartInstr;
-        else if (mem_addr[31:19] == AddressData[31:19]) part = PartData;
-      end
-      default: begin
-        if (&mem_addr[31:30] && (mem_addr[29:GranuleBits] >> FrameBits) == '0) part = PartFrames;
-      end
-    endcase
+    if (!data_local_outside) begin
+      unique case (data_addr[31:26])
+        AddressTable0[31:26]: if (data_addr[25:PageBits+3] == '0) part = PartTable0;
+        AddressTable1[31:26]: if (data_addr[25:PageBits+3] == '0) part = PartTable1;
+        AddressTable2[31:26]: if (data_addr[25:PageBits+2] == '0) part = PartTable2;
+        AddressPlain[31:26]: if (data_addr[25:PlainBits+2] == '0) part = PartPlain;
+        AddressLinks[31:26]: if (data_addr[25:FrameBits+2] == '0) part = PartLinks;
+        AddressDevice[31:26]: begin
+          if (data_addr[25:10] == AddressDevice[25:10]) part = PartDevices;
+          else if (data_addr[25:10] == AddressUnit[25:10]) part = PartUnit;
+        end
+        AddressMemoryTile[31:26]: if (SpecialFrames && !data_we) part = PartMemoryTile;
+        AddressInstr[31:26]: begin
+          if (data_addr[31:19] == AddressInstr[31:19]) part = PartInstr;
+          else if (data_addr[31:19] == AddressData[31:19]) part = PartData;
+        end
+        default: begin
+          if (&data_addr[31:30] && (data_addr[29:GranuleBits] >> FrameBits) == '0) begin
+            part = PartFrames;
+          end
+        end
+      endcase
+    end
   end
 
   // The memory tile takes its time, the same for each word: the grant waits.
@@ -250,103 +328,119 @@ module tau_tile
                             waited_q != ($bits(waited_q))'(MemoryTileWait);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) waited_q <= '0;
-    else waited_q <= mem_req && memory_tile_wait ? waited_q + 1'b1 : '0;
+    else waited_q <= data_local_req && memory_tile_wait ? waited_q + 1'b1 : '0;
   end
 
-  logic take, translated_q;
-  assign mem_gnt = mem_translated ? !stall[3] : !stall[1] && !memory_tile_wait;
-  assign take = mem_req && mem_gnt;
-  assign ctrl_req = take && part == PartMmu;
-  assign mem_err = part_q == PartNone;
+  logic local_take;
+  assign data_local_gnt = !stall[1] && !memory_tile_wait;
+  assign local_take = data_local_req && data_local_gnt;
+  assign reg_req = local_take && part == PartUnit;
+  assign data_local_err = part_q == PartNone;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      mem_rvalid <= 1'b0;
-      translated_q <= 1'b0;
-      part_q <= PartNone;
-    end else begin
-      mem_rvalid <= take;
-      if (take) {translated_q, part_q} <= {mem_translated, part};
-    end
+    if (!rst_ni) part_q <= PartNone;
+    else if (local_take) part_q <= part;
   end
 
   logic [15:0][31:0] rdata;  // the answer of each part
   logic [31:0]       rdata_memory_tile;
-  assign mem_rdata = rdata[part_q];
-  assign rdata[PartMmu] = ctrl_rdata;
+  assign data_local_rdata = rdata[part_q];
+  assign rdata[PartUnit] = reg_rdata;
+  assign rdata[PartFrames] = data_frame_rdata;
   assign rdata[PartMemoryTile] = rdata_memory_tile;
   assign rdata[15:PartNone] = '0;
 
-// A word of a memory starts as the host says: the program's image, or what fills the rest.
-`define TAU_TILE_CONTENTS(Memory, Words, Start)                                                    \
-  initial begin                                                                                    \
-    for (int unsigned i = 0; i < 2 ** (Words); i++) begin                                          \
-      Memory[i] = tau_host_pkg::tau_host_word(Tile, Start + 4 * i);                                \
-    end                                                                                            \
-  end
-
-// A memory on the data bus, which fetches may read.
-`define TAU_TILE_RAM(Name, Words, Start, Part, Req, Rdata)                                         \
+// A memory on the data bus. Req, Addr, Rvalid and Rdata are the ports of its Count readers.
+// It starts as the host says: the program's image, or what fills the rest.
+`define TAU_TILE_RAM(Name, Words, Count, Delay, Start, Part, Req, Addr, Rvalid, Rdata)             \
   tau_ram #(                                                                                       \
-    .WordBits(Words)                                                                               \
+    .WordBits(Words),                                                                              \
+    .Readers (Count),                                                                              \
+    .Latency (Delay)                                                                               \
   ) Name (                                                                                         \
     .clk_i,                                                                                        \
     .rst_ni,                                                                                       \
-    .a_req_i      (take && part == Part),                                                          \
-    .a_addr_i     (mem_addr[Words+1:2]),                                                           \
-    .a_we_i       (mem_we),                                                                        \
-    .a_be_i       (mem_be),                                                                        \
-    .a_wdata_i    (mem_wdata),                                                                     \
+    .a_req_i      (local_take && part == Part),                                                    \
+    .a_addr_i     (data_addr[Words+1:2]),                                                          \
+    .a_we_i       (data_we),                                                                       \
+    .a_be_i       (data_be),                                                                       \
+    .a_wdata_i    (data_wdata),                                                                    \
     .a_rdata_o    (rdata[Part]),                                                                   \
     .read_req_i   (Req),                                                                           \
-    .read_addr_i  (instr_mem_addr[Words+1:2]),                                                     \
-    .read_rvalid_o(),                                                                              \
+    .read_addr_i  (Addr),                                                                          \
+    .read_rvalid_o(Rvalid),                                                                        \
     .read_rdata_o (Rdata)                                                                          \
   );                                                                                               \
-  `TAU_TILE_CONTENTS(Name.memory, Words, Start)
+  initial begin                                                                                    \
+    for (int unsigned i = 0; i < 2 ** (Words); i++) begin                                          \
+      Name.memory[i] = tau_host_pkg::tau_host_word(Tile, Start + 4 * i);                           \
+    end                                                                                            \
+  end
 
-  logic [31:0] instr_bank_rdata;
-  `TAU_TILE_RAM(u_instr_bank, BankBits, AddressInstr, PartInstr, instr_take && instr_in_bank,
-                instr_bank_rdata)
-  `TAU_TILE_RAM(u_data_bank, BankBits, AddressData, PartData, 1'b0, )
-  `TAU_TILE_RAM(u_plain, PlainBits, AddressPlain, PartPlain, 1'b0, )
-  `TAU_TILE_RAM(u_links, FrameBits, AddressLinks, PartLinks, 1'b0, )
-  `TAU_TILE_CONTENTS(u_mmu.u_table0.memory, PageBits + 1, AddressTable0)
-  `TAU_TILE_CONTENTS(u_mmu.u_table1.memory, PageBits + 1, AddressTable1)
-  `TAU_TILE_CONTENTS(u_mmu.u_table2.memory, PageBits, AddressTable2)
+  `TAU_TILE_RAM(u_instr_bank, BankBits, 1, 1, AddressInstr, PartInstr,
+                instr_local_req && instr_local_gnt && instr_in_bank, instr_addr[BankBits+1:2], ,
+                instr_local_rdata)
+  `TAU_TILE_RAM(u_data_bank, BankBits, 1, 1, AddressData, PartData, '0, '0, , )
+  `TAU_TILE_RAM(u_table0, PageBits + 1, 2, Latency0, AddressTable0, PartTable0,
+                {table_req[3], table_req[0]}, {table_addr[3], table_addr[0]},
+                {table_rvalid[3], table_rvalid[0]}, {table_rdata[3], table_rdata[0]})
+  `TAU_TILE_RAM(u_table1, PageBits + 1, 2, Latency1, AddressTable1, PartTable1,
+                {table_req[4], table_req[1]}, {table_addr[4], table_addr[1]},
+                {table_rvalid[4], table_rvalid[1]}, {table_rdata[4], table_rdata[1]})
+  `TAU_TILE_RAM(u_table2, PageBits, 1, Latency2, AddressTable2, PartTable2,
+                table_req[2], table_addr[2][PageBits-1:0], table_rvalid[2], table_rdata[2])
+  `TAU_TILE_RAM(u_plain, PlainBits, 1, 1, AddressPlain, PartPlain, '0, '0, , )
+  `TAU_TILE_RAM(u_links, FrameBits, 1, 1, AddressLinks, PartLinks, '0, '0, , )
 
   // Not reset: an answer, which `part_q` qualifies.
   always_ff @(posedge clk_i) begin
-    if (take && part == PartMemoryTile) begin
-      rdata_memory_tile <= tau_host_pkg::tau_host_memory_tile(32'(mem_addr[25:2]));
+    if (local_take && part == PartMemoryTile) begin
+      rdata_memory_tile <= tau_host_pkg::tau_host_memory_tile(32'(data_addr[25:2]));
     end
   end
 
-  // The frames: through the window, or untranslated. The host keeps the pages and stores only what
-  // was written. A fetch does not see a write of the same cycle. Not reset: a memory.
-  logic                frames_take, frame_special, frame_special_q;
-  logic [WordBits-1:0] frame_word, instr_frame_word;
+  // The frames: through the window, or untranslated. The port lets a local access go only when no
+  // window access is on its way, so the two never meet.
+  logic                frames_take, data_frame_take;
+  logic                frame_special, frame_special_q, instr_special_q;
+  logic [WordBits-1:0] frame_word;
   logic [31:0]         memory_rdata, instr_memory_rdata, special_rdata;
-  assign frames_take = take && part == PartFrames;
-  assign frame_word = mem_addr[WordBits+1:2];
-  assign instr_frame_word = instr_mem_addr[WordBits+1:2];
+  assign frames_take = local_take && part == PartFrames;
+  assign instr_frame_gnt = !stall[2];
+  assign data_frame_gnt = !stall[3];
+  assign data_frame_take = data_frame_req && data_frame_gnt;
+  assign frame_word = frames_take ? data_addr[WordBits+1:2] : data_frame_word;
   assign frame_special = SpecialFrames && frame_word[WordBits-1];
+
+  // The host keeps the pages and stores only what was written. A fetch does not see a write of the
+  // same cycle. Not reset: a memory.
   always_ff @(posedge clk_i) begin
-    // A special frame cannot be executed: a fetch of it gives 0, an illegal instruction.
-    if (instr_take && instr_mem_translated) begin
-      instr_memory_rdata <= SpecialFrames && instr_frame_word[WordBits-1] ? '0 :
-          tau_host_pkg::tau_host_frame_read(Tile, 32'(instr_frame_word));
+    if (instr_frame_req && instr_frame_gnt) begin
+      instr_memory_rdata <= tau_host_pkg::tau_host_frame_read(Tile, 32'(instr_frame_word));
     end
-    if (frames_take) frame_special_q <= frame_special;
-    if (frames_take && !frame_special) begin
-      if (mem_we) begin
-        tau_host_pkg::tau_host_frame_write(Tile, 32'(frame_word), mem_wdata, 32'(mem_be));
+    if ((data_frame_take || frames_take) && !frame_special) begin
+      if (frames_take ? data_we : frame_we[1]) begin
+        tau_host_pkg::tau_host_frame_write(Tile, 32'(frame_word),
+                                           frames_take ? data_wdata : frame_wdata[1],
+                                           32'(frames_take ? data_be : frame_be[1]));
       end else begin
         memory_rdata <= tau_host_pkg::tau_host_frame_read(Tile, 32'(frame_word));
       end
     end
   end
-  assign rdata[PartFrames] = frame_special_q ? special_rdata : memory_rdata;
-  assign instr_mem_rdata = instr_translated_q ? instr_memory_rdata : instr_bank_rdata;
+  `TAU_ASSERT(FramesTakenOnce, !(frames_take && data_frame_req))
+
+  // A special frame cannot be executed: a fetch of it gives 0, an illegal instruction.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) {frame_special_q, instr_special_q} <= '0;
+    else begin
+      if (data_frame_take || frames_take) frame_special_q <= frame_special;
+      if (instr_frame_req && instr_frame_gnt) begin
+        instr_special_q <= SpecialFrames && instr_frame_word[WordBits-1];
+      end
+    end
+  end
+  assign data_frame_rdata = frame_special_q ? special_rdata : memory_rdata;
+  assign instr_frame_rdata = instr_special_q ? '0 : instr_memory_rdata;
 
   logic [31:0] awake_cycles;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -374,11 +468,11 @@ module tau_tile
       .misses_fetch_i(misses_fetch),
       .misses_data_i (misses_data),
       .words_moved_i (words_moved),
-      .req_i         (frames_take && mem_translated && frame_special),
-      .word_i        (frame_word),
-      .we_i          (mem_we),
-      .be_i          (mem_be),
-      .wdata_i       (mem_wdata),
+      .req_i         (data_frame_take && frame_special),
+      .word_i        (data_frame_word),
+      .we_i          (frame_we[1]),
+      .be_i          (frame_be[1]),
+      .wdata_i       (frame_wdata[1]),
       .rdata_o       (special_rdata),
       .link_valid_o  (link_store_valid_o),
       .link_word_o   (link_store_word_o),
@@ -399,13 +493,13 @@ module tau_tile
       .cycle_i           (cycle),
       .turns_i           (dma_turns_i),
       .kernel_we_i       (dma_kernel_we),
-      .kernel_channel_i  (mem_addr[6:4]),
-      .kernel_register_i (mem_addr[3:2]),
-      .kernel_wdata_i    (mem_wdata),
+      .kernel_channel_i  (data_addr[6:4]),
+      .kernel_register_i (data_addr[3:2]),
+      .kernel_wdata_i    (data_wdata),
       .page_we_i         (dma_page_we),
       .page_channel_i    (dma_channel),
       .page_register_i   (dma_register),
-      .page_wdata_i      (mem_wdata),
+      .page_wdata_i      (frame_wdata[1]),
       .page_words_o      (dma_words),
       .move_valid_o      (link_move_valid_o),
       .move_source_o     (link_move_source_o),
@@ -427,14 +521,14 @@ module tau_tile
   assign data_faulted = data_rvalid && data_err;
   always_comb begin
     count = '0;
-    count[CounterFetchesLocal] = instr_req && instr_gnt && !window_req[0];
-    count[CounterFetchesWindow] = window_req[0] && instr_gnt;
-    count[CounterLoadsLocal] = data_req && data_gnt && !window_req[1] && !data_we;
-    count[CounterStoresLocal] = data_req && data_gnt && !window_req[1] && data_we;
-    count[CounterLoadsWindow] = window_req[1] && data_gnt && !data_we;
-    count[CounterStoresWindow] = window_req[1] && data_gnt && data_we;
-    count[CounterHitsFetch] = event_hit[0];
-    count[CounterHitsData] = event_hit[1];
+    count[CounterFetchesLocal] = instr_local_req && instr_local_gnt;
+    count[CounterFetchesWindow] = instr_window_req && instr_gnt;
+    count[CounterLoadsLocal] = local_take && !data_we;
+    count[CounterStoresLocal] = local_take && data_we;
+    count[CounterLoadsWindow] = data_window_req && data_gnt && !data_we;
+    count[CounterStoresWindow] = data_window_req && data_gnt && data_we;
+    count[CounterHitsFetch] = event_hit[0] || instr_at_once;
+    count[CounterHitsData] = event_hit[1] || data_at_once;
     count[CounterMissesFetch] = event_miss[0];
     count[CounterMissesData] = event_miss[1];
     for (int unsigned i = 0; i < 3; i++) begin
@@ -442,6 +536,25 @@ module tau_tile
       count[CounterFaultsDataUnmapped+i] = data_faulted && data_answer_cause == 2'(i + 1);
     end
   end
+
+  logic [1:0] instr_cause, data_cause;
+  tau_mmu_causes u_causes (
+    .clk_i,
+    .rst_ni,
+    .instr_req_i         (instr_req),
+    .instr_gnt_i         (instr_gnt),
+    .instr_addr_i        (instr_addr),
+    .instr_rvalid_i      (instr_rvalid),
+    .instr_err_i         (instr_err),
+    .instr_answer_cause_i(instr_answer_cause),
+    .instr_cause_o       (instr_cause),
+    .data_req_i          (data_req),
+    .data_gnt_i          (data_gnt),
+    .data_rvalid_i       (data_rvalid),
+    .data_err_i          (data_err),
+    .data_answer_cause_i (data_answer_cause),
+    .data_cause_o        (data_cause)
+  );
 
   tau_tile_devices #(
     .PageBits   (PageBits),
@@ -452,10 +565,10 @@ module tau_tile
   ) u_devices (
     .clk_i,
     .rst_ni,
-    .req_i        (take && part == PartDevices),
-    .we_i         (mem_we),
-    .addr_i       (mem_addr[9:0]),
-    .wdata_i      (mem_wdata),
+    .req_i        (local_take && part == PartDevices),
+    .we_i         (data_we),
+    .addr_i       (data_addr[9:0]),
+    .wdata_i      (data_wdata),
     .rdata_o      (rdata[PartDevices]),
     .count_i      (count),
     .instr_cause_i(instr_cause),
@@ -469,21 +582,17 @@ module tau_tile
     .timer_irq_o  (timer_irq)
   );
 
-  // Of the window are answers out of a frame, and the unit's faults.
-  logic answer_window;
-  assign answer_window = data_rvalid &&
-      (data_err ? data_answer_cause != tau_status_pkg::CauseOutside : translated_q);
   tau_tile_monitor #(
     .Tile(Tile)
   ) u_monitor (
     .clk_i,
     .rst_ni,
     .cycle_i        (cycle),
-    .window_req_i   (window_req[1]),
+    .window_req_i   (data_window_req),
     .gnt_i          (data_gnt),
     .addr_i         (data_addr),
     .we_i           (data_we),
-    .answer_window_i(answer_window),
+    .answer_window_i(answer_window[1]),
     .answer_cause_i (data_answer_cause),
     // Inside the core, as its privilege mode.
     .trap_i         (u_core.u_ibex_core.cs_registers_i.csr_save_cause_i),
@@ -494,8 +603,8 @@ module tau_tile
   );
 
   // A fault in a handler overwrites the return address, so the program cannot continue.
-  logic unused;
-  assign unused = ^{crash_dump, instr_mem_addr[1:0]};
+  logic unused_crash_dump;
+  assign unused_crash_dump = ^crash_dump;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
     end else if (double_fault) begin
