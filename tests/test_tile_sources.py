@@ -44,13 +44,13 @@ def doctors_word(name: str = "tile:rtmmu") -> doctor.Finding:
 
 def test_everything_is_carried(package: Path) -> None:
     found = [path for pattern in CARRIED for path in ROOT.glob(pattern)]
-    files = [path for path in found if "probe" not in path.parts]
+    files = [path for path in found if not {"probe", "example"} & set(path.parts)]
     assert len(files) > 30
     for path in files:
         carried = package / path.relative_to(ROOT)
         assert carried.read_bytes() == path.read_bytes(), path
     assert not list((package / "hw").glob("**/tb")) and not list((package / "hw").glob("**/doc"))
-    assert not list((package / "hw").glob("**/probe"))
+    assert not [*(package / "hw").glob("**/probe"), *(package / "hw").glob("**/example")]
 
 
 def test_without_a_simulator_the_doctor_says_how_to_build_it(installed: Path) -> None:
