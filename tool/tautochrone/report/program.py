@@ -24,6 +24,7 @@ from tautochrone.report.comparison import (
 )
 from tautochrone.report.curves import COLUMNS, curves_of
 from tautochrone.report.figure import of_bytes
+from tautochrone.report.flame_graph import flame_graph
 from tautochrone.report.heap_map import heap_map
 from tautochrone.report.page import Part
 from tautochrone.report.verdict import next_steps, verdict
@@ -65,6 +66,7 @@ def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Pa
         is_banded=is_banded,
     )
     panels = [heap_figures.live_bytes(curves)]
+    panels += [held] if (held := flame_graph(reader)) else []
     plain = heaps(replays.entries)
     paged = [entry for entry in replays.entries if entry.pages is not None]
     if plain:

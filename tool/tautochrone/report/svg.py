@@ -18,6 +18,7 @@ from tautochrone.report.figure import ZERO, Axis, Figure, Limit, Mark
 # A narrow page is touched: its figures have no texts for a pointer.
 WIDE_PIXELS, NARROW_PIXELS, SMALL_PIXELS = 760, 380, 250
 GAP, LINE, SWATCH = 8, 16, 14  # Pixels: around texts, of a line of text, of a legend's sample.
+INSIDE_PIXELS_MIN = 32  # A narrower bar has no text inside.
 NAMES_PART_MAX = 0.5  # Of the width, for the names of rows.
 ROWS_OF_NAMES_MAX = 4
 FEW_POINTS = 500  # More are drawn to two pixels.
@@ -35,7 +36,7 @@ SHAPES = {
 # Width and ends of strokes; other shapes are filled.
 STROKED = {"circle": (5, "round"), "square": (4, "square"), "dash": (3, "butt"), "bar": (3, "butt")}
 # Options that a mark may lack.
-ABSENT = {"tip": "", "size": 0, "text": "", "low": 0, "bottom": 0, "left": 0}
+ABSENT = {"tip": "", "size": 0, "text": "", "inside": "", "low": 0, "bottom": 0, "left": 0}
 DASHES = {"dashed": "6 4", "dotted": "2 3"}
 
 
@@ -244,20 +245,24 @@ def _scatter(mark: Mark, x: Scale, y: Scale) -> str:
 def _bars(mark: Mark, x: Scale, y: Scale) -> str:
     """Bars in rows of names from `left` to `right`, or in columns from `bottom` to `top`.
 
-    They are `width` wide in their axis' measure, or `pixels`. A `text` is behind a row.
+    They are `width` wide in their axis' measure, or `pixels`. A `text` is behind a row, and
+    a text `inside` a row is shown as far as it fits.
     """
     made, is_row = "", y.axis.names is not None
     along, across = (x, y) if is_row else (y, x)
     keys = ("y", "left", "right") if is_row else ("x", "bottom", "top")
     unit = abs(across.end - across.start) / (across.high - across.low)
     wide = mark.options.get("pixels") or mark.options.get("width", 0.64) * unit
-    for at, first, last, color, tip, text in rows(mark, *keys, "color", "tip", "text"):
+    texts = ("tip", "text", "inside")
+    for at, first, last, color, tip, text, inside in rows(mark, *keys, "color", *texts):
         low, high = sorted((along(first), along(last)))
         corner = (low, across(at) - wide / 2) if is_row else (across(at) - wide / 2, low)
         sizes = (high - low, wide) if is_row else (wide, high - low)
         place = 'x="{}" y="{}" width="{}" height="{}"'.format(*map(_number, (*corner, *sizes)))
         made += _shape(f"rect {place} {_fill(**{**mark.options, 'color': color})}", tip)
         made += _text(high + 6, across(at) + 4, text) if text else ""
+        if inside and high - low > INSIDE_PIXELS_MIN:
+            made += _text(low + 4, across(at) + 4, _fitted(inside, high - low - GAP))
     return made
 
 

@@ -20,6 +20,7 @@ from tautochrone.who.holders import holders_of
 from tautochrone.who.lines import Frame
 from tautochrone.who.places import Place, Places
 from tautochrone.who.stacks import Stacks, tree_of
+from tautochrone.report.flame_graph import flame_graph
 from testing import command
 
 STRINGS = """#include <map>
@@ -333,6 +334,35 @@ def test_folded_stacks_and_the_tree_have_equal_sums(strings: Path, tmp_path: Pat
         node = max(node.children.values(), key=lambda child: child.size_bytes)
     below = sum(int(size) for names, size in folded if "fill" in names.split(";"))
     assert node.children["fill"].size_bytes == below > 0.9 * peak_of(strings)
+
+
+def test_the_reports_flame_graph_has_each_wide_function_below_its_caller(
+    strings: Path, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.html"
+    command.tau("report", strings.with_suffix(".tau"), "-o", report, expect=0)
+    assert 'id="flame-graph"' in report.read_text()
+    with open_trace(strings.with_suffix(".tau")) as reader:
+        panel = flame_graph(reader)
+        stacks = Stacks(reader.calls(), Places(reader.header))
+        tree = tree_of(stacks.held(holders_of(reader).counts, "peak"))
+    assert panel is not None
+    drawn = list(zip(*panel.columns.values(), strict=True))
+    left, expected = [((), 0, tree)], set()
+    while left:
+        callers, start, node = left.pop()
+        if node.size_bytes >= 0.002 * tree.size_bytes and len(callers) < 40:
+            expected.add((*callers, node.function))
+            left += [((*callers, node.function), 0, child) for child in node.children.values()]
+    found = set()
+    for function, depth, start, end, _ in drawn:
+        above = [
+            [one[0] for one in drawn if one[1] == up and one[2] <= start and end <= one[3]]
+            for up in range(depth)
+        ]
+        assert all(len(names) == 1 for names in above), "overlap"
+        found.add((*(name for (name,) in above), function))
+    assert found == expected and len(found) == len(drawn) > 5
 
 
 def test_what_cannot_be_exported(strings: Path, tmp_path: Path) -> None:
