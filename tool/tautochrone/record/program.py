@@ -85,7 +85,7 @@ def _find(name: str) -> Path:
     if os.path.isdir(name):
         raise TauError(f"{name} is a directory", "name a program in it", EXIT_CANNOT_RUN)
     if os.path.exists(name):
-        step = f"make it executable: chmod +x {name}"
+        step = f"make it executable: chmod +x {name if '/' in name else f'./{name}'}"
         if "/" not in name and os.access(name, os.X_OK):
             step = f"to run it from this directory, write ./{name}"
         raise TauError(f"{name} is not executable", step, EXIT_CANNOT_RUN)

@@ -68,8 +68,8 @@ def panel_of(tree: Tree) -> Panel:
     )
     caption = (
         "A function is below its callers, and as wide as the bytes that it and what it calls hold"
-        f" at the peak. Those below {SHARE_MIN:.1%} are left out; `tau who TRACE --export peak.json`"
-        " writes all of them for speedscope."
+        f" at the peak. Those below {SHARE_MIN:.1%} are left out."
+        " `tau who TRACE --export peak.json` writes all of them for speedscope."
     )
     return Panel("flame-graph", "Who holds the bytes at the peak", caption, figure, columns)
 
