@@ -87,4 +87,5 @@ def test_all_of_the_wheel_links(name: str, tmp_path: Path) -> None:
     made = Machine(name, tmp_path).cross_build("all")
     found = {path.name for path in made.rglob("libtau*.so")}
     names = "tautochrone tau_core32 tau_core64 tau_kernel tau_record tau_run tau_code_profile"
-    assert found == {f"lib{each}.so" for each in names.split()}
+    checked = [f"tau_core{bits}_check{level}" for bits in (32, 64) for level in (1, 2)]
+    assert found == {f"lib{each}.so" for each in [*names.split(), *checked]}
