@@ -16,9 +16,8 @@
 // three in it. OBI answers in order, so only an answer of this port waits for those of the memory.
 // A proof in formal/ has the rules of OBI on both sides.
 //
-// There are two ports because of the clock. This one is for memories of any latency. The tile's,
-// tau_tile_port.sv, is for memories that answer one cycle after the grant. With it the tile runs at
-// 42.5 MHz in an ECP5, with this one at about 39 MHz.
+// The tile has a port of its own, for memories that answer one cycle after the grant.
+// docs/design/mmu.md says why there are two.
 `include "tau_assert.svh"
 
 module tau_obi_port #(

@@ -17,9 +17,8 @@
 // In user mode only the window exists. An access outside the window is left to the local side,
 // which knows what exists there: `outside_o` tells it when user mode asks for anything else.
 //
-// There are two ports because of the clock. This one is for memories that answer one cycle after
-// the grant. With it the tile runs at 42.5 MHz in an ECP5. With the general one in hw/socket/, for
-// OBI and any latency, it runs at about 39 MHz.
+// hw/socket/ has the general port, for memories of any latency. docs/design/mmu.md says why there
+// are two.
 `include "tau_assert.svh"
 
 module tau_tile_port #(

@@ -6,7 +6,6 @@ heaptrack's stacks; the exports are decoded by readers that share no code with t
 
 import gzip
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -105,7 +104,6 @@ def strings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("optimize", ["-O2", "-O0"])
-@pytest.mark.skipif(shutil.which("heaptrack") is None, reason="needs heaptrack")
 def test_bytes_of_strings_have_the_lines_that_heaptrack_finds(
     strings: Path, tmp_path: Path, optimize: str
 ) -> None:
