@@ -276,7 +276,7 @@ static void *resize(void *pointer, size_t size, uintptr_t site) {
     }
     if (!tau_calls_enter()) {
         // A handler interrupted the allocator: it cannot be resized now.
-        return tau_heap_refuse(size, site);
+        return tau_heap_refuse(size, site, false);
     }
     void *moved;
     if (tau_heap_is_planned(pointer)) {

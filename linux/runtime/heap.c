@@ -155,12 +155,12 @@ static struct tau_heap_site *site_of(uintptr_t address) {
     return &tau_heap_sites[index];
 }
 
-void *tau_heap_refuse(size_t size_bytes, uintptr_t site) {
+void *tau_heap_refuse(size_t size_bytes, uintptr_t site, bool is_whole) {
     struct tau_heap_site *const entry = site_of(site);
     atomic_fetch_add(&entry->refusals, 1);
     atomic_store(&entry->refused_bytes, size_bytes);
     __atomic_fetch_add(&tau_heap.refusals, 1, __ATOMIC_RELAXED);
-    tau_report_first_refusal(entry);
+    tau_report_first_refusal(entry, is_whole);
     errno = ENOMEM;
     return NULL;
 }
@@ -173,7 +173,7 @@ static void *from_spill(size_t alignment, size_t size_bytes, uintptr_t site) {
             pointer = tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes);
         } while (pointer == NULL && tau_spill_grow(alignment, size_bytes));
     }
-    return pointer != NULL ? pointer : tau_heap_refuse(size_bytes, site);
+    return pointer != NULL ? pointer : tau_heap_refuse(size_bytes, site, true);
 }
 
 void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site) {

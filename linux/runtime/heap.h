@@ -70,8 +70,9 @@ void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site);
 // The same for a request that a task's heap refused.
 void *tau_heap_spill_over(size_t alignment, size_t size_bytes, uintptr_t site);
 
-// Counts a refusal of a request at SITE; returns NULL with errno ENOMEM.
-void *tau_heap_refuse(size_t size_bytes, uintptr_t site);
+// Counts a refusal of a request at SITE; returns NULL with errno ENOMEM. IS_WHOLE: this thread is
+// not in the middle of a change of the heap, so what is free can be told.
+void *tau_heap_refuse(size_t size_bytes, uintptr_t site, bool is_whole);
 
 // Bytes of the object at POINTER, which is alive and in one of the heaps. Takes no lock: nobody
 // else changes them.

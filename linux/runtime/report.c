@@ -135,16 +135,14 @@ static void write_first(void) {
     text("thread %u\n", first.thread);
 }
 
-void tau_report_first_refusal(const struct tau_heap_site *entry) {
+void tau_report_first_refusal(const struct tau_heap_site *entry, bool is_whole) {
     const int error = errno;
     if (report == NULL || is_written || atomic_exchange(&first.is_taken, 1) != 0) {
         return;
     }
     // No system call: the program may be confined.
     first.thread = tau_lock_my_id;
-    const uint32_t owner = __atomic_load_n(&tau_lock_word, __ATOMIC_RELAXED) & TAU_LOCK_ID_MASK;
-    // Under its own lock this thread may have left the heap half changed.
-    if (tau_heap.budget != NULL && (owner == 0 || owner != tau_lock_my_id)) {
+    if (is_whole && tau_heap.budget != NULL) {
         const struct tau_tlsf_statistics shared = tau_budget_statistics(tau_heap.budget).shared;
         first.free_bytes = shared.free_bytes;
         first.largest_bytes = shared.largest_free_bytes;

@@ -2,6 +2,8 @@
 #ifndef TAU_LINUX_RUNTIME_REPORT_H
 #define TAU_LINUX_RUNTIME_REPORT_H
 
+#include <stdbool.h>
+
 #include "linux/runtime/exchange.h"
 
 struct tau_heap_site;
@@ -14,8 +16,8 @@ void tau_report_end(void);
 // tau_status. Without a POINTER, a request found an overwritten free block or bucket.
 __attribute__((noreturn, cold)) void tau_report_stop(const void *pointer, int reason);
 // Writes the first refused request, of the call site ENTRY, at once: the program may die of it.
-// Later calls do nothing. Async-signal-safe.
-void tau_report_first_refusal(const struct tau_heap_site *entry);
+// Later calls do nothing. Async-signal-safe. What is free is told if the heap IS_WHOLE.
+void tau_report_first_refusal(const struct tau_heap_site *entry, bool is_whole);
 // The program was never run.
 void tau_report_refused(const char *reason);
 // In a forked child: the report is its parent's.

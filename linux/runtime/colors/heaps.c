@@ -48,7 +48,7 @@ const char *tau_colors_start_heaps(void) {
 static __attribute__((noinline, cold)) void *spill(struct tau_colors_task *task, size_t alignment,
                                                    size_t size_bytes, uintptr_t site) {
     if (tau_colors.is_strict) {
-        return tau_heap_refuse(size_bytes, site);
+        return tau_heap_refuse(size_bytes, site, false);
     }
     void *const pointer = tau_heap_spill_over(alignment, size_bytes, site);
     task->spilled_objects += pointer != NULL;
