@@ -168,14 +168,10 @@ def sanitizer(path: Path) -> tuple[str, str] | None:
     """Return what stands in a program's way: a sanitizer, which has its own malloc and wants to be
     the first library, and what to do about it; None if it has none.
     """
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
-    with contextlib.suppress(OSError, ELFError), open(path, "rb") as file:
-        table = ELFFile(file).get_section_by_name(".dynsym")
-        names = set() if table is None else {symbol.name for symbol in table.iter_symbols()}
+    with contextlib.suppress(OSError, TauError), elf_file.opened(path, "") as elf:
+        found = elf_file.dynamic_symbols(elf, [function for _, function in SANITIZERS.values()])
         for option, (name, function) in SANITIZERS.items():
-            if function in names:
+            if function in found:
                 return (
                     f"is built with {name}, which serves malloc itself",
                     f"build it without -fsanitize={option}",
@@ -216,9 +212,7 @@ def _check_elf(path: Path, verb: str, target: str | None) -> None:
     with elf_file.opened(path, "build it again", EXIT_CANNOT_RUN) as elf:
         machine, bits = elf.header["e_machine"], elf.elfclass
         interpreters = [s.get_interp_name() for s in elf.iter_segments("PT_INTERP")]
-        table = elf.get_section_by_name(".dynsym")
-        own = [] if table is None else table.get_symbol_by_name("malloc") or []
-        brings_malloc = any(symbol.entry.st_shndx != "SHN_UNDEF" for symbol in own)
+        brings_malloc = elf_file.dynamic_symbols(elf, ["malloc"]).get("malloc", False)
         is_of_linux = interpreters or elf.get_section_by_name(LINUX_NOTE) is not None
     if not is_of_linux and MACHINES.get(platform.machine()) != machine:
         raise TauError(
