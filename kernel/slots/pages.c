@@ -25,6 +25,12 @@ static bool has_own_frame(const struct tau_bound_page *page) {
     return page->kind == TAU_COMPOSE_PAGE_KIND_OWN;
 }
 
+// Clears a frame from the word FIRST on.
+__attribute__((noinline)) static void clear(struct tau_frame frame, unsigned order,
+                                            uint32_t first) {
+    tau_words_clear(frame_words(frame) + first, page_bytes(order) / 4 - first);
+}
+
 const char *tau_pages_begin(void) {
     const uint32_t *header = tau_kernel.file.header;
     const uint32_t first = header[TAU_COMPOSE_HEADER_FRAME_FIRST];
@@ -45,9 +51,10 @@ const char *tau_pages_begin(void) {
     }
     const volatile uint32_t *image =
         tau_kernel.file.words + header[TAU_COMPOSE_HEADER_BASE_OFFSET] / 4;
-    for (uint32_t i = 0; i < TAU_COMPOSE_SIZE_BASE_BYTES_MAX / 4; i++) {
-        frame_words(base_frame)[i] = i < words ? image[i] : 0;
+    for (uint32_t i = 0; i < words; i++) {
+        frame_words(base_frame)[i] = image[i];
     }
+    clear(base_frame, BASE_ORDER, words);
     return NULL;
 }
 
@@ -135,11 +142,6 @@ const char *tau_pages_allocate(uint32_t number) {
     return NULL;
 }
 
-// Clears a frame from the word FIRST on.
-static void clear(struct tau_frame frame, unsigned order, uint32_t first) {
-    tau_words_clear(frame_words(frame) + first, page_bytes(order) / 4 - first);
-}
-
 // How many words of PAGE, from its first on, the executable's image fills when it is loaded.
 static uint32_t filled_words(const struct tau_bound_page *page,
                              const struct tau_executable *executable) {
@@ -164,19 +166,14 @@ static void bind(uint32_t table, uint32_t entry, const struct tau_bound_page *pa
 static void set_channels(uint32_t number) {
     const struct tau_system_file *file = &tau_kernel.file;
     for (uint32_t i = 0; i < file->header[TAU_COMPOSE_HEADER_CHANNEL_COUNT]; i++) {
-        uint32_t words[TAU_COMPOSE_SYSTEM_CHANNEL_WORDS];
-        for (uint32_t j = 0; j < TAU_COMPOSE_SYSTEM_CHANNEL_WORDS; j++) {
-            words[j] = tau_system_file_word(file, TAU_COMPOSE_HEADER_CHANNEL_OFFSET, i,
-                                            TAU_COMPOSE_SYSTEM_CHANNEL_WORDS, j);
+        const volatile uint32_t *row = tau_system_file_row(file, TAU_COMPOSE_HEADER_CHANNEL_OFFSET,
+                                                           i, TAU_COMPOSE_SYSTEM_CHANNEL_WORDS);
+        if (row[TAU_COMPOSE_CHANNEL_APPLICATION] == number) {
+            const uint32_t place = TAU_TILE_REGISTER_DMA + 16 * row[TAU_COMPOSE_CHANNEL_NUMBER];
+            tau_tile_write(place, row[TAU_COMPOSE_CHANNEL_SOURCE_FRAME]);
+            tau_tile_write(place + 4, row[TAU_COMPOSE_CHANNEL_DESTINATION_FRAME]);
+            tau_tile_write(place + 8, row[TAU_COMPOSE_CHANNEL_BYTES]);
         }
-        if (words[TAU_COMPOSE_CHANNEL_APPLICATION] != number ||
-            words[TAU_COMPOSE_CHANNEL_NUMBER] >= TAU_TILE_SIZE_DMA_CHANNELS) {
-            continue;
-        }
-        const uint32_t place = TAU_TILE_REGISTER_DMA + 16 * words[TAU_COMPOSE_CHANNEL_NUMBER];
-        tau_tile_write(place, words[TAU_COMPOSE_CHANNEL_SOURCE_FRAME]);
-        tau_tile_write(place + 4, words[TAU_COMPOSE_CHANNEL_DESTINATION_FRAME]);
-        tau_tile_write(place + 8, words[TAU_COMPOSE_CHANNEL_BYTES]);
     }
 }
 

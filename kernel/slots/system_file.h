@@ -25,14 +25,24 @@ struct tau_system_file {
 // - a table has more rows than the limits allow, or reaches beyond the part;
 // - the part, an image or the base code reaches beyond the memory tile, or is not aligned to words;
 // - a slot or a command names an application or a task that is not there;
-// - a slot has no cycles.
+// - a slot has no cycles;
+// - pages, grants or DMA channels break a rule of [KRN-15] to [KRN-19].
+// Cost: a constant number of reads per row, and for each page of kind `fixed` and each channel
+// those of all grants.
 const char *tau_system_file_read(struct tau_system_file *file, const volatile uint32_t *memory,
                                  uint32_t tile);
 
-// Word WORD of row ROW of a table, which has ROW_WORDS words a row.
+// Row ROW of the table whose offset is the header's word OFFSET, which has ROW_WORDS words a row.
+static inline const volatile uint32_t *tau_system_file_row(const struct tau_system_file *file,
+                                                           uint32_t offset, uint32_t row,
+                                                           uint32_t row_words) {
+    return file->words + file->header[offset] / 4 + row * row_words;
+}
+
+// Word WORD of such a row.
 static inline uint32_t tau_system_file_word(const struct tau_system_file *file, uint32_t offset,
                                             uint32_t row, uint32_t row_words, uint32_t word) {
-    return file->words[file->header[offset] / 4 + row * row_words + word];
+    return tau_system_file_row(file, offset, row, row_words)[word];
 }
 
 static inline uint32_t tau_system_file_application(const struct tau_system_file *file,

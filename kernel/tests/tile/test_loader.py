@@ -127,14 +127,32 @@ def test_segments_are_in_own_pages_of_their_rights(parts: Parts) -> None:
     """And an application that is refused leaves its frames to the next one."""
     system = parts.system()
     system = replace(system, commands=system.commands[:6])
-    for place, rest in (
-        (2, parts.words(0)[2][1] ^ 2 << facts.PAGE_SHIFT_RIGHTS),
-        (2, parts.words(0)[2][1] | facts.PAGE_KIND_FIXED << facts.PAGE_SHIFT_KIND | 70),
+    words = parts.words(0)
+    data = next(
+        row
+        for row, (place, rest) in enumerate(words)
+        if rest == 3 << facts.PAGE_SHIFT_RIGHTS and place < 1 << facts.PAGE_SHIFT_ORDER
+    )
+    for change in (
+        {(data, 1): words[data][1] ^ 2 << facts.PAGE_SHIFT_RIGHTS},
+        {(data, 1): words[data][1] | facts.PAGE_KIND_FIXED << facts.PAGE_SHIFT_KIND},
     ):
-        done = parts.carried_out(system, {(place, 1): rest})
+        done = parts.carried_out(system, change)
         assert refusal(done) == "a segment lies outside the pages with its rights"
         assert marked(done, system, 0, MAIN) == []
         assert [frame for frame, _ in marked(done, system, 1, MAIN)] == [14, 15, 16]
+
+
+def test_a_page_that_was_not_granted_stops_the_tile(parts: Parts) -> None:
+    """[KRN-15, KRN-18]: before any application runs, with a message."""
+    words = parts.words(0)
+    for rest in (
+        words[0][1] | 4 << facts.PAGE_SHIFT_RIGHTS,
+        words[0][1] & 7 << facts.PAGE_SHIFT_RIGHTS | facts.PAGE_KIND_FIXED << 24 | 70,
+    ):
+        done = parts.carried_out(parts.system(), {(0, 1): rest})
+        assert "kernel: pages overlap, or have frames or rights that were not" in done.console
+        assert done.code == 1 and done.tiles[0].marks == []
 
 
 def test_too_few_frames_are_refused(parts: Parts) -> None:
@@ -157,9 +175,8 @@ def test_pages_of_a_pool_follow_each_other(parts: Parts) -> None:
     system = parts.system()
     system = replace(system, commands=system.commands[:3])
     last = len(words) - 1
-    for one in (last - 1, last - POOL_PAGES):
-        change = {(one, word): words[one + 1][word] for word in range(2)}
-        change |= {(one + 1, word): words[one][word] for word in range(2)}
+    own = words[last][1] & 7 << facts.PAGE_SHIFT_RIGHTS
+    for change in ({(last, 0): words[last][0] + 1}, {(last - 1, 1): own}):
         done = parts.carried_out(system, change)
         assert refusal(done) == "no frames of the sizes in its page list are left"
 

@@ -71,6 +71,16 @@ class Channel:
 
 
 @dataclass(frozen=True)
+class Grant:
+    """Communication memory of a tile that an application may have pages of."""
+
+    application: str
+    place: int
+    frame: int
+    frames: int
+
+
+@dataclass(frozen=True)
 class Command:
     """A command of the loader: "load" or "unload" an application, at a major frame."""
 
@@ -117,6 +127,18 @@ def uses_link(system: System, application: Application) -> bool:
         system.tile_of(application, fifo.writer) != system.tile_of(application, fifo.reader)
         for fifo in application.fifos
     )
+
+
+def grants_of(system: System) -> list[Grant]:
+    """What is granted: each FIFO end's page, to its application, by tile and frame."""
+    applications = {each.name: each for each in system.applications}
+    found = []
+    for (name, number, side), frame in communication_frames(system).items():
+        fifo = applications[name].fifos[number]
+        place = system.tile_of(applications[name], fifo.writer if side == "writer" else fifo.reader)
+        assert place is not None, side
+        found.append(Grant(name, place, frame, fifo.page_bytes // 1024))
+    return sorted(found, key=lambda grant: (grant.place, grant.frame))
 
 
 def communication_frames(system: System) -> dict[tuple[str, int, str], int]:
@@ -166,11 +188,11 @@ def channels_of(system: System) -> list[Channel]:
 
 
 def pages_of(system: System, application: Application, place: int) -> list[Page]:
-    """The page list of an application on a tile."""
+    """The page list of an application on a tile, by addresses."""
     system_frame = special(tile.SPECIAL_SYSTEM, system.number(application.name))
     pages = [
         Page(facts.ADDRESS_SYSTEM, 0, READ | WRITE, facts.PAGE_KIND_FIXED, system_frame),
-        Page(facts.ADDRESS_BASE, 2, READ | EXECUTE, facts.PAGE_KIND_BASE),
+        Page(facts.ADDRESS_BASE, 2, EXECUTE, facts.PAGE_KIND_BASE),
     ]
     order_max = order_of(application.page_bytes_max)
     for segment in segments_of(application.executable):
@@ -193,8 +215,9 @@ def pages_of(system: System, application: Application, place: int) -> list[Page]
             far = frames.get((application.name, number, other), 0)
             if tiles[other] != place:
                 far = special(tile.SPECIAL_LINK, far)
-            for start, frame in ((address, own), (address + facts.SIZE_FIFO_PAGE_BYTES_MAX, far)):
-                pages.append(Page(start, order, READ | WRITE, facts.PAGE_KIND_FIXED, frame))
+            far_address = address + facts.SIZE_FIFO_PAGE_BYTES_MAX
+            pages.append(Page(address, order, READ | WRITE, facts.PAGE_KIND_FIXED, own))
+            pages.append(Page(far_address, order, WRITE, facts.PAGE_KIND_FIXED, far))
     own_channels = (
         channel.number
         for channel in channels_of(system)
@@ -210,7 +233,7 @@ def pages_of(system: System, application: Application, place: int) -> list[Page]
             f"{application.name} needs {len(pages)} entries, a table has {facts.LIMIT_ENTRIES}",
             "larger pages take fewer: page_bytes, round_bytes; so does a smaller pool",
         )
-    return pages
+    return sorted(pages, key=lambda page: page.address)
 
 
 def _slot_words(system: System, name: str) -> tuple[int, int]:
@@ -261,6 +284,10 @@ def _part(
             number = system.number(command.application)
             commands.append((operation, number, command.major_frame, 0))
     channels = [_channel_words(system, each) for each in channels_of(system) if each.place == place]
+    grants = [
+        (system.number(each.application), each.place, each.frame, each.frames)
+        for each in grants_of(system)
+    ]
     slots = [_slot_words(system, name) for name in system.slots[place]]
     header = [0] * facts.SYSTEM_HEADER_WORDS
     header[facts.HEADER_MAGIC] = facts.SYSTEM_MAGIC
@@ -280,6 +307,7 @@ def _part(
         (facts.HEADER_PAGE_COUNT, facts.HEADER_PAGE_OFFSET, pages),
         (facts.HEADER_COMMAND_COUNT, facts.HEADER_COMMAND_OFFSET, commands),
         (facts.HEADER_CHANNEL_COUNT, facts.HEADER_CHANNEL_OFFSET, channels),
+        (facts.HEADER_GRANT_COUNT, facts.HEADER_GRANT_OFFSET, grants),
     )
     body = b""
     for count, where, rows in tables:
