@@ -15,7 +15,7 @@ from tautochrone.tlb.partition import (
     Partition,
     Principal,
     Run,
-    role_of,
+    roles_of,
 )
 from tautochrone.tlb.tile.system import PAGE_BYTES
 
@@ -64,7 +64,8 @@ def runs_of(
     found = []
     for part, count in parts:
         size_bytes = count * PAGE_BYTES
-        usable = {page for page in free if is_admissible(geometry, owned, page, role_of(part))}
+        (role,) = roles_of(part)
+        usable = {page for page in free if is_admissible(geometry, owned, page, role)}
         starts = (
             page
             for page in sorted(usable)

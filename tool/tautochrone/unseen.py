@@ -52,6 +52,7 @@ TLB_PLAN = (
     "deadlines of tasks without cost_cycles, which `tau tlb run` compares with each response",
     "whether a processor has this geometry, which `tau tlb discover` measures",
     "pages that a processor translates ahead of their use",
+    "constants among the code of a task without reads_code",
 )
 TLB_SIMULATION = (
     "tasks and programs of your own, which `tau tlb run` runs",

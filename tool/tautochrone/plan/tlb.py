@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NEXT_STEP = "make the plan again with `tau tlb plan`"
 PREFIX = "tau_plan_tlb_"
+READ = "read-"  # before the part of a run of code that is also read as data
 Table = dict[str, Any]
 
 
@@ -80,7 +81,10 @@ def _principal(row: Table, arrays_count: int) -> Principal:
     lists = {
         "sets": tuple(map(_numbers, row["sets"])),
         "taken": tuple(row["taken"]),
-        "runs": tuple(Run(part, int(start, 16), int(size)) for part, start, size in words),
+        "runs": tuple(
+            Run(part.removeprefix(READ), int(start, 16), int(size), part.startswith(READ))
+            for part, start, size in words
+        ),
     }
     return Principal(**(row | lists))
 
@@ -121,7 +125,12 @@ def to_table(value: Partition) -> Table:
         "principals": [
             table_of(each, facts["principals"])
             | {"sets": [*map(_ranges, each.sets)]}
-            | {"runs": [f"{run.part} {run.start:#x} {run.size_bytes}" for run in each.runs]}
+            | {
+                "runs": [
+                    f"{READ * run.is_read}{run.part} {run.start:#x} {run.size_bytes}"
+                    for run in each.runs
+                ]
+            }
             for each in value.principals
         ],
     }

@@ -1,4 +1,4 @@
-"""Figures of the user and of the analysis, compared with each job that was measured.
+"""Figures of the user and of the analysis, and promises, compared with what was measured.
 
 cost_cycles is C of the analysis: what a job takes without misses. What a job surely took is its own
 cycles, less what its misses may have cost, and less what each resumption and each trap take, which
@@ -10,26 +10,41 @@ it has by then.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tautochrone.console.output import count
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.tlb.tile.entry_bound import STRETCH_CYCLES
 from tautochrone.tlb.tile.simulation import Job
 
+MISSES, EVICTIONS = "misses", "evictions"  # promises
 COST, BOUND, DEADLINE = "cost_cycles", "bound_cycles", "period_cycles"
 FIGURES = COST, BOUND, DEADLINE  # a job above its own cost also makes others late
 
 
 class Exceeded(NamedTuple):
-    """The job of a task that exceeds a figure most."""
+    """The job of a task that exceeds a figure most; the first one that breaks a promise.
+
+    Promises are about a `tlb` and the whole run. Evictions are `by` somebody, in no certain job.
+    """
 
     task: str
     figure: str
     given: int
-    job: int
+    job: int | None
     measured: int
     is_finished: bool = True
+    tlb: str | None = None
+    by: str | None = None
 
     def told(self) -> str:
         """For people."""
+        times = f"{count(self.measured, 'time')} (TLB: {self.tlb})"
+        if self.figure == EVICTIONS:
+            return f"{self.by} evicted entries of {self.task} {times}; the plan promised none"
+        if self.figure == MISSES:
+            return (
+                f"{self.task} missed {times}; the plan promised at most {self.given:,} in the whole"
+                f" run, and job {self.job} exceeds that"
+            )
         took = f"job {self.job} of {self.task}"
         if not self.is_finished:
             took += ", which was not finished at the end of the run,"
@@ -80,12 +95,14 @@ def exceeded(
 
 def refuse(rows: Sequence[Mapping[str, Any]]) -> None:
     """Raise TauError for the rows of a document's `exceeded`, if there are any. The first one
-    decides the next step."""
+    decides the next step. Promises are first: what they break also breaks bounds."""
     if not rows:
         return
     found = [Exceeded(**row) for row in rows]
     first = found[0]
     step = "give each the largest `own_cycles` of --json, with a margin for other inputs"
+    if first.figure in (MISSES, EVICTIONS):
+        step = "look for accesses to pages that the plan does not count, such as constants in code"
     if first.figure == COST and not first.is_finished:
         step = "let each of its jobs end with tau_task_wait; if it does, raise cost_cycles"
     elif first.figure == BOUND:

@@ -18,18 +18,26 @@ UNCOLORED = "uncolored"  # a principal without sets
 PAGES_MAX = 1 << 20  # in the address range, and so in any window
 
 
-def role_of(part: str) -> str:
-    """How the pages of a part are accessed."""
-    return geometries.CODE if part == CODE else geometries.DATA
+def roles_of(part: str, is_read: bool = False) -> tuple[str, ...]:
+    """How the pages of a part are accessed; `is_read`: code that is also read as data."""
+    if part != CODE:
+        return (geometries.DATA,)
+    return (geometries.CODE, geometries.DATA) if is_read else (geometries.CODE,)
 
 
 @dataclass(frozen=True)
 class Run:
-    """Adjacent pages of one part."""
+    """Adjacent pages of one part. Those of code are fetched, and read as data if `is_read`."""
 
     part: str
     start: int
     size_bytes: int
+    is_read: bool = False
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """How its pages are accessed."""
+        return roles_of(self.part, self.is_read)
 
     @property
     def end(self) -> int:
@@ -73,21 +81,21 @@ class Partition:
     principals: tuple[Principal, ...]
 
     def entries(self, runs: Iterable[Run]) -> Counter[tuple[int, int]]:
-        """How many entries the pages of runs have in each set, (array, index)."""
-        numbers = {
-            (structure, address // structure.page_bytes)
-            for run in runs
-            for address in self.addresses(run)
-            for structure in self.geometry.translating(
-                self.geometry.page_bytes, role_of(run.part)
-            )
-        }
+        """How many entries the pages of runs have in each set, (array, index).
+
+        In an array, data and code of one page have one entry [CLR-14].
+        """
         pages = self.geometry.page_bytes
-        return Counter(
-            (structure.array, structure.index(number * structure.page_bytes // pages))
-            for structure, number in numbers
+        found = {
+            (structure.array, structure.index(address // pages), structure.page_bytes, number)
+            for run in runs
+            for role in run.roles
+            for structure in self.geometry.translating(pages, role)
             if self.geometry.arrays[structure.array].is_colorable
-        )
+            for address in self.addresses(run)
+            for number in [address // structure.page_bytes]
+        }
+        return Counter((array, index) for array, index, _, _ in found)
 
     def addresses(self, run: Run) -> Iterator[int]:
         """The addresses of a run's pages."""

@@ -22,6 +22,8 @@ from tautochrone.tlb.partition import (
     Partition,
     Principal,
 )
+from tautochrone.tlb.promise import Promise, broken, promises_of
+from tautochrone.tlb.promise import told as told_promises
 from tautochrone.tlb.refusals import check_periods
 from tautochrone.tlb.response import EntryCycles, Response, responses_in, timings_of
 from tautochrone.tlb.tasks import KERNEL, Task, TaskSet
@@ -70,13 +72,19 @@ def run(
     unknown = _unknown_bound(tasks, partition)
     bounds = {} if unknown else _bounds(tasks, partition, shape, entry)
     is_colored = all(each.mode != UNCOLORED for each in _own(partition, tasks))
+    promises = promises_of(made, [array.name for array in shape.geometry().arrays])
+    over = [
+        *broken(promises, names, found),
+        *_exceeded(tasks, shape, names, found, bounds),
+    ]
     return {
         "tasks": str(tasks.path),
         "shape": shape.document(),
         "seed": choice.seed,
         "is_colored": is_colored,
         "run_cycles": made.run_cycles,
-        "exceeded": [each._asdict() for each in _exceeded(tasks, shape, names, found, bounds)],
+        "promises": [each._asdict() for each in promises],
+        "exceeded": [each._asdict() for each in over],
         "jobs": [_job(names[job.task], tlbs, job, bounds) for job in found.jobs],
         "unfinished": [
             _unfinished(made.tasks[job.task], tlbs, job, bounds) for job in found.unfinished
@@ -338,6 +346,7 @@ def show(found: dict[str, Any]) -> None:
         print(f"no bound of {', '.join(without)}: {cause}")
     for each in found["stopped"]:
         print(f"{each['task']} was stopped at {each['pc']:#x}: {each['why']}")
+    print(told_promises([Promise(**each) for each in found["promises"]]))
     evictions, kernel = found["evictions"], found["kernel"]
     print(f"evictions: {evictions['own']:,} own, {evictions['cross']:,} cross")
     print(

@@ -54,6 +54,7 @@ class Kernel:
     data_run_bytes: int
     code_bytes: int
     code_run_bytes: int
+    reads_code: bool
     mode: str
     sets: tuple[FixedSets, ...]
 
@@ -82,6 +83,7 @@ class Task:
     globals_run_bytes: int
     code_bytes: int
     code_run_bytes: int
+    reads_code: bool = False
     mode: str = NO_MISS
     cost_cycles: int | None = None
     sets: tuple[FixedSets, ...]
@@ -170,6 +172,7 @@ def _kernel(reader: Reader, table: Table) -> Kernel:
         stack_bytes=table["stack_bytes"],
         **_runs(reader, KERNEL, table, "data"),
         **_runs(reader, KERNEL, table, "code"),
+        reads_code=table.get("reads_code", False),
         mode=table.get("mode", NO_MISS),
         sets=_fixed_sets(reader, KERNEL, table),
     )

@@ -17,7 +17,7 @@ from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.geometry import (
     CODE, DATA, DIRECTORY, Array, Geometry, Structure, known_geometry, known_names
 )
-from tautochrone.tlb.partition import GLOBALS, HEAP, PARTS, STACK, UNCOLORED, Partition, role_of
+from tautochrone.tlb.partition import GLOBALS, HEAP, PARTS, STACK, UNCOLORED, Partition, roles_of
 from tautochrone.tlb.planning.demand import Call, RunHeap, demands_of
 from tautochrone.tlb.planning.placement import runs_in
 from tautochrone.tlb.planning.planner import Planned, plan_partition, refuse_misfits
@@ -198,7 +198,7 @@ def test_nobody_evicts_anybody(tmp_path: Path, name: str) -> None:
                 for number in range(len(partition.principals)):
                     for part in PARTS:
                         for address in pages_of(partition, number, part):
-                            simulator.access(number, address, PAGE, role_of(part))
+                            simulator.access(number, address, PAGE, *roles_of(part))
             if not is_uncolored:
                 assert simulator.cross_count == 0
                 uncolorable = any(not each.is_colorable for each in partition.geometry.arrays)

@@ -15,7 +15,7 @@ from tautochrone.facts import geometry_format
 from tautochrone.plan.file import load_any_plan, load_plan, plan_text, without_heap
 from tautochrone.tlb.geometry import known_geometry
 from tautochrone.tlb.in_c import MODES, geometry_row, partition_row
-from tautochrone.tlb.partition import CODE, GLOBALS, HEAP, PARTS, STACK, UNCOLORED, Run, role_of
+from tautochrone.tlb.partition import CODE, GLOBALS, HEAP, PARTS, STACK, UNCOLORED, Run, roles_of
 from tautochrone.tlb.planning.planner import plan_partition
 from testing.command import tau
 from testing.random_trace import MALLOC, write_events
@@ -324,7 +324,7 @@ def test_the_rows_for_c_have_the_size_of_each_structures_pages() -> None:
 
 def test_totals_of_a_partition(tmp_path: Path) -> None:
     """On words of 64 bits, and where fewer ways are safe than there are; only code is code."""
-    assert [part for part in PARTS if role_of(part) == role_of(CODE)] == [CODE]
+    assert [part for part in PARTS if roles_of(part) == roles_of(CODE)] == [CODE]
     tasks, zen4 = task_set(tmp_path, KERNEL, task("a")), known_geometry("zen4")
     found = plan_partition(tasks, zen4).partition
     (a, kernel), at = found.principals, 1 << 40

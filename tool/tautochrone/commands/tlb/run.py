@@ -97,9 +97,10 @@ def command(
     For each task, the result has the misses of the first and of later jobs, the longest response
     with its bound, or why it has none, and how many jobs were not finished at the end.
 
-    Exit status 1 means that a task did something wrong and was stopped. Exit status 3: a job,
-    finished or not, took more than its cost_cycles, or longer than its bound or its period, which
-    is its deadline.
+    Exit status 3: a task missed more often than its pages and sets promise, or was evicted by a
+    task that they exclude; or a job, finished or not, took more than its cost_cycles, or longer
+    than its bound or its period, which is its deadline. Otherwise exit status 1 means that a task
+    did something wrong and was stopped.
     """
     from tautochrone.plan.file import load_any_plan
     from tautochrone.plan.sections import TLB
@@ -129,7 +130,5 @@ def command(
     with scratch() as folder:
         found = run(task_set, partition, shape, choice, builder(folder))
     output.emit(as_json, "tlb run", found, lambda: show(found))
-    if found["stopped"]:
-        return EXIT_FAILED
     refuse(found["exceeded"])
-    return EXIT_DONE
+    return EXIT_FAILED if found["stopped"] else EXIT_DONE

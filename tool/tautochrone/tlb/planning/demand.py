@@ -20,6 +20,7 @@ from tautochrone.tlb.partition import (
     UNCOLORED,
     Partition,
     Principal,
+    roles_of,
 )
 from tautochrone.tlb.tasks import KERNEL, FixedSets, Kernel, Task, TaskSet
 from tautochrone.trace.ending import Ending, note_ending
@@ -101,11 +102,20 @@ THREADS_SHOWN_MAX = 8  # in a message
 
 @dataclass(frozen=True)
 class Part:
-    """Pages with one use, in runs of at least `run_pages`, but for the last one."""
+    """Pages with one use, in runs of at least `run_pages`, but for the last one.
+
+    `is_read`: code that is also read as data.
+    """
 
     name: str
     pages: int
     run_pages: int
+    is_read: bool = False
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """How its pages are accessed."""
+        return roles_of(self.name, self.is_read)
 
 
 @dataclass(frozen=True)
@@ -153,10 +163,12 @@ def _whole(task: Task) -> Task:
     return replace(task, globals_run_bytes=task.globals_bytes, code_run_bytes=task.code_bytes)
 
 
-def _parts(page_bytes: int, *rows: tuple[str, int, int]) -> tuple[Part, ...]:
+def _parts(
+    page_bytes: int, is_code_read: bool, *rows: tuple[str, int, int]
+) -> tuple[Part, ...]:
     """The parts that have pages, of their names, bytes, and bytes in a row."""
     return tuple(
-        Part(name, -(-size // page_bytes), -(-run // page_bytes))
+        Part(name, -(-size // page_bytes), -(-run // page_bytes), is_code_read and name == CODE)
         for name, size, run in rows
         if size
     )
@@ -164,7 +176,7 @@ def _parts(page_bytes: int, *rows: tuple[str, int, int]) -> tuple[Part, ...]:
 
 def _of_kernel(kernel: Kernel, page_bytes: int) -> Demand:
     parts = _parts(
-        page_bytes,
+        *(page_bytes, kernel.reads_code),
         (STACK, kernel.stack_bytes, kernel.stack_bytes),
         (GLOBALS, kernel.data_bytes, kernel.data_run_bytes),
         (CODE, kernel.code_bytes, kernel.code_run_bytes),
@@ -177,7 +189,7 @@ def _of_task(
     tasks: TaskSet, place: str, task: Task, page_bytes: int, endings: dict[Path, Ending]
 ) -> Demand:
     parts = _parts(
-        page_bytes,
+        *(page_bytes, task.reads_code),
         (STACK, task.stack_bytes, task.stack_bytes),
         (GLOBALS, task.globals_bytes, task.globals_run_bytes),
         (CODE, task.code_bytes, task.code_run_bytes),
@@ -295,6 +307,9 @@ def _wrong_pages(partition: Partition, found: Principal, asked: Demand) -> Itera
         # A heap from recordings may need more than their peak.
         if size < least or (size > least and not (part == HEAP and asked.calls)):
             yield f"has {size:,} bytes of {part}, not {least:,}"
+    is_read = any(part.is_read for part in asked.parts)
+    if any(run.is_read != is_read for run in found.runs_of(CODE)):
+        yield f"has code that is {'not ' * is_read}read as data"
     if asked.object_bytes > found.largest_object_bytes:
         largest = found.largest_object_bytes
         yield f"has objects up to {largest:,} bytes, not {asked.object_bytes:,}"

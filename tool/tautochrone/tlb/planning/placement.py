@@ -13,7 +13,7 @@ import numpy as np
 
 from tautochrone.console.output import count
 from tautochrone.tlb.geometry import CODE, DATA
-from tautochrone.tlb.partition import HEAP, NO_MISS, UNCOLORED, Principal, Run, role_of
+from tautochrone.tlb.partition import HEAP, NO_MISS, UNCOLORED, Principal, Run
 from tautochrone.tlb.planning.demand import Demand, Part, RunHeap
 from tautochrone.tlb.planning.shares import Bits, PageRange, Shares
 
@@ -59,19 +59,21 @@ class _Entries:
     search: Search
     seen: set[tuple[int, int, int]] = field(default_factory=set)
 
-    def of(self, role: str, places: Sequence[int]) -> set[tuple[int, int, int]]:
-        """Array, set and number of each entry that pages have."""
+    def of(self, roles: Sequence[str], places: Sequence[int]) -> set[tuple[int, int, int]]:
+        """Array, set and number of each entry that pages have.
+
+        In an array, data and code of one page have one entry.
+        """
         pages, where = self.search.pages, np.asarray(places)
         found: set[tuple[int, int, int]] = set()
-        for number, structure in enumerate(pages.geometry.structures):
-            if structure in pages.structures(role):
-                sets = pages.sets[structure][where].tolist()
-                entries = pages.entry_numbers(structure, where).tolist()
-                code = number << 60  # entries of two structures differ
-                found |= {
-                    (structure.array, index, code | entry)
-                    for index, entry in zip(sets, entries, strict=True)
-                }
+        for structure in {each for role in roles for each in pages.structures(role)}:
+            sets = pages.sets[structure][where].tolist()
+            entries = pages.entry_numbers(structure, where).tolist()
+            size = structure.page_bytes << 60  # entries of two sizes differ
+            found |= {
+                (structure.array, index, size | entry)
+                for index, entry in zip(sets, entries, strict=True)
+            }
         return found
 
     def loads(self) -> Counter[tuple[int, int]]:
@@ -126,12 +128,12 @@ def _lay_out(
     mapped = np.zeros(size, dtype=bool)
     usable = both_ok[start : start + size].copy()
     usable[:half], usable[-1] = False, False
-    runs: list[tuple[str, int, int]] = []
+    runs: list[tuple[str, int, int, bool]] = []
     for part in search.demand.parts:
         found = _runs_of_part(part, start, usable, mapped, entries)
         if isinstance(found, Refusal):
             return found
-        runs += [(part.name, start + spot, length) for spot, length in found]
+        runs += [(part.name, start + spot, length, part.is_read) for spot, length in found]
     arrays = search.pages.geometry.arrays
     if refused := _over_safe_ways(search, entries.by_array(), [0] * len(arrays)):
         return refused
@@ -143,7 +145,7 @@ def _lay_out(
         if isinstance(heap, Refusal):
             return heap
         places, largest = heap
-        runs += [(HEAP, first, length) for first, length in runs_in(places)]
+        runs += [(HEAP, first, length, False) for first, length in runs_in(places)]
     page_bytes, address = search.pages.geometry.page_bytes, search.pages.address
     return Principal(
         name=search.demand.name,
@@ -153,7 +155,10 @@ def _lay_out(
         window_start=address(start),
         window_bytes=size * page_bytes,
         heap_window_bytes=half * page_bytes,
-        runs=tuple(Run(part, address(at), length * page_bytes) for part, at, length in runs),
+        runs=tuple(
+            Run(part, address(at), length * page_bytes, is_read)
+            for part, at, length, is_read in runs
+        ),
         largest_object_bytes=largest,
     )
 
@@ -166,14 +171,14 @@ def _runs_of_part(
     longest = length = max((length for _, length in runs_in(np.flatnonzero(usable))), default=0)
     rest = part.pages
     while rest and length >= min(part.run_pages, rest):
-        spot = _best_spot(part.name, min(length, rest), start, usable, mapped, entries)
+        spot = _best_spot(part, min(length, rest), start, usable, mapped, entries)
         if spot is None:
             length = min(length, rest) - 1
             continue
         found.append((spot, min(length, rest)))
         mapped[spot : spot + min(length, rest)] = True
         places = range(start + spot, start + spot + min(length, rest))
-        entries.seen |= entries.of(role_of(part.name), places)
+        entries.seen |= entries.of(part.roles, places)
         rest -= len(places)
     if not rest:
         return found
@@ -186,7 +191,7 @@ def _runs_of_part(
 
 
 def _best_spot(
-    part: str, length: int, start: int, usable: Bits, mapped: Bits, entries: _Entries
+    part: Part, length: int, start: int, usable: Bits, mapped: Bits, entries: _Entries
 ) -> int | None:
     """The place in the window of a run's first page: where the fullest set is least full.
 
@@ -196,7 +201,7 @@ def _best_spot(
     before = entries.loads()
     for spot in _spots(length, usable, mapped):
         places = range(start + spot, start + spot + length)
-        new = entries.of(role_of(part), places) - entries.seen
+        new = entries.of(part.roles, places) - entries.seen
         loads = before + Counter((array, index) for array, index, _ in new)
         fullest = max((loads[array, index] for array, index, _ in new), default=0)
         if best is None or fullest < best[0]:
@@ -317,7 +322,8 @@ def place_uncolored(search: Search) -> Principal | Refusal:
         runs.append(Run(HEAP, search.pages.address(at), heap_pages * page_bytes))
         at += half
     for part in demand.parts:
-        runs.append(Run(part.name, search.pages.address(at), part.pages * page_bytes))
+        size_bytes = part.pages * page_bytes
+        runs.append(Run(part.name, search.pages.address(at), size_bytes, part.is_read))
         at += part.pages + 1
     arrays = search.pages.geometry.arrays
     return Principal(
@@ -353,9 +359,6 @@ def over_capacity(
     """Why the demand cannot be without a miss in `shares_count` shares, if it cannot."""
     if demand.mode != NO_MISS:
         return None
-    needed = {DATA: demand.heap_pages, CODE: 0}
-    for part in demand.parts:
-        needed[role_of(part.name)] += part.pages
     for number, array in enumerate(pages.geometry.arrays):
         if shares.share_of[number] is None:
             continue
@@ -365,7 +368,8 @@ def over_capacity(
             for each in pages.structures(role)
             if each.role == role and each.array == number
         }
-        entries = sum(needed[role] for role in roles)
+        entries = demand.heap_pages * (DATA in roles)
+        entries += sum(part.pages for part in demand.parts if roles & {*part.roles})
         sets = array.sets // shares.count * shares_count
         if entries > sets * array.safe_ways:
             which = "all" if shares_count == shares.count else "its"

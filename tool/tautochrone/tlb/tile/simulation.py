@@ -11,10 +11,16 @@ from tautochrone.facts import tile_format as tile
 from tautochrone.tile.records import Record
 from tautochrone.tile.simulation import simulate as run_simulator
 from tautochrone.tile.sources import root
-from tautochrone.tlb.partition import STACK
+from tautochrone.tlb.partition import CODE, STACK
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.shape import Shape
-from tautochrone.tlb.tile.system import LARGE_FRAME, PAGE_BYTES, System, TileTask
+from tautochrone.tlb.tile.system import (
+    CODE_IS_READ,
+    LARGE_FRAME,
+    PAGE_BYTES,
+    System,
+    TileTask,
+)
 
 JOB, MISSES, VALUE, FAULT, EVICTIONS, UNFINISHED = range(6)  # channels: kernel/tasks/report.c
 OWNER_BITS = 4
@@ -179,6 +185,9 @@ def _place(task: TileTask, address: int) -> str:
             f"{stack.start - address:,} bytes below its stack of {stack.size_bytes:,} bytes:"
             f" {LARGE_FRAME}"
         )
+    code = task.run_of(CODE)
+    if code.start <= address < code.end:
+        return f"in its code, which it may only execute: {CODE_IS_READ}"
     return "where it may not"
 
 

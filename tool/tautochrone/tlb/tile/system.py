@@ -12,9 +12,10 @@ from tautochrone.tlb.partition import CODE, GLOBALS, STACK, Partition, Principal
 
 PAGE_BYTES = 4096
 READ, WRITE, EXECUTE = 1 << 27, 1 << 28, 1 << 29
-RIGHTS = {CODE: READ | EXECUTE, GLOBALS: READ | WRITE, STACK: READ | WRITE}
+RIGHTS = {CODE: EXECUTE, GLOBALS: READ | WRITE, STACK: READ | WRITE}  # Code: read if it `is_read`.
 TASKS_MAX = 15
 ARGUMENTS_MAX = 16
+CODE_IS_READ = "if these are constants, give it reads_code = true"
 LARGE_FRAME = "raise stack_bytes, or move its arrays to globals"
 HEAP_WINDOW_PAGES_MAX = 2048  # TAU_TASK_HEAP_PAGES_MAX of kernel/tasks/task.h.
 Words = dict[int, list[int]]  # The content of an executable's pages, by address.
@@ -116,7 +117,7 @@ def _pages(system: System, images: Sequence[Words]) -> list[str]:
         for part, rights in RIGHTS.items():
             run = task.run_of(part)
             for address in range(run.start, run.end, PAGE_BYTES):
-                page(address, rights, image.get(address, []))
+                page(address, rights | READ * run.is_read, image.get(address, []))
     return [*lines, "static const struct tau_tasks_page pages[] = {", *rows, "};"]
 
 

@@ -1,0 +1,98 @@
+"""What the places of pages promise to each task and to the kernel, in each TLB [TASK-23].
+
+An entry is only evicted from a crowded set, and only by those who have entries there [CLR-28]. So a
+task without entries in crowded sets misses once per entry, whatever the others do.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tautochrone.tlb.compared import EVICTIONS, MISSES, Exceeded
+from tautochrone.tlb.partition import GLOBALS, STACK, Partition, Run
+from tautochrone.tlb.tasks import KERNEL
+from tautochrone.tlb.tile.simulation import TLBS, Records
+from tautochrone.tlb.tile.system import PAGE_BYTES, System
+
+
+class Promise(NamedTuple):
+    """To a task or the kernel in one TLB: its most misses in the whole run, the warm-up included
+    (None: any number), and who may evict its entries, if it is not nobody."""
+
+    name: str
+    tlb: str
+    misses: int | None
+    evictors: tuple[str, ...]
+
+
+def promises_of(system: System, tlbs: Sequence[str]) -> list[Promise]:
+    """The promises of the places of a system. `tlbs` names the arrays of its geometry."""
+    pages = Partition(system.geometry, 4, ())
+    kernel = (Run(GLOBALS, system.kernel_state, PAGE_BYTES),
+              Run(STACK, system.kernel_stack, PAGE_BYTES))  # fmt: skip
+    entries = {KERNEL: pages.entries(kernel)}
+    entries |= {task.name: pages.entries(task.place.runs) for task in system.tasks}
+    arrays = system.geometry.arrays
+    total = sum(entries.values(), Counter())
+    crowded = {place for place, count in total.items() if count > arrays[place[0]].safe_ways}
+    found = []
+    for name, own in entries.items():
+        for number, tlb in enumerate(tlbs[: len(arrays)]):
+            if arrays[number].is_colorable:
+                mine = {place for place in own if place[0] == number}
+                contested = mine & crowded
+                evictors = (each for each in entries if contested & entries[each].keys())
+                misses = None if contested else sum(own[place] for place in mine)
+                found.append(Promise(name, tlb, misses, tuple(evictors)))
+    return found
+
+
+def broken(promises: Iterable[Promise], names: Sequence[str], found: Records) -> list[Exceeded]:
+    """The promises that a run did not keep. `names`: the tasks in the order of their numbers.
+
+    A stopped task may have broken its own ones: only evictions by others count.
+    """
+    owners = [KERNEL, *names]
+    stopped = {names[fault.task] for fault in found.faults}
+    evictions: Mapping[tuple[str, str, str], int] = {
+        (tlb, owners[of], owners[by]): count for (tlb, by, of), count in found.evictions.items()
+    }
+    rows: list[Exceeded] = []
+    for each in promises:
+        if each.misses is not None and each.name in {*names} - stopped:
+            rows += _missed(each, names.index(each.name), found)
+        rows += [
+            Exceeded(each.name, EVICTIONS, 0, None, count, tlb=tlb, by=by)
+            for (tlb, of, by), count in sorted(evictions.items())
+            if (tlb, of) == (each.tlb, each.name)
+            and by not in each.evictors
+            and not (by == of and of in stopped)
+        ]
+    return rows
+
+
+def _missed(promise: Promise, task: int, found: Records) -> Iterator[Exceeded]:
+    assert promise.misses is not None
+    total, first = 0, None
+    for job in (*found.of(task), *(job for job in found.unfinished if job.task == task)):
+        total += job.misses[TLBS.index(promise.tlb)]
+        if total > promise.misses and first is None:
+            first = job.number
+    if first is not None:
+        yield Exceeded(promise.name, MISSES, promise.misses, first, total, tlb=promise.tlb)
+
+
+def told(promises: Sequence[Promise]) -> str:
+    """One line for people."""
+    kinds: dict[str, list[str]] = {}
+    for name in dict.fromkeys(each.name for each in promises if each.name != KERNEL):
+        own = [each for each in promises if each.name == name]
+        others = sorted({by for each in own for by in each.evictors} - {name})
+        if all(each.misses is not None for each in own):
+            kind = "one miss per page and TLB"
+        else:
+            kind = f"evicted by {', '.join(others)} only" if others else "evicted by nobody else"
+        kinds.setdefault(kind, []).append(name)
+    if not kinds:
+        return "promised: nothing, since no TLB has sets"
+    return "promised: " + "; ".join(f"{', '.join(kinds[kind])}: {kind}" for kind in kinds)
