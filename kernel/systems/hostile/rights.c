@@ -1,6 +1,7 @@
-// Applications that try each way to reach what is not theirs, one way a task. The build names a file
-// of ways (RIGHTS_WAYS), which kernel/tests/tile/test_rights.py writes, and the number of the first
-// application (RIGHTS_FIRST). A task marks that it begins, and marks again if nothing stopped it.
+// Applications that try each way to reach what is not theirs, one way a task. The build names a
+// file of ways (RIGHTS_WAYS), which kernel/tests/tile/test_rights.py writes, and the number of the
+// first application (RIGHTS_FIRST). A task marks that it begins, and marks again if nothing stopped
+// it.
 #include "kernel/base/application.h"
 #include "kernel/base/base.h"
 

@@ -188,7 +188,7 @@ def source_of(ways: list[Way]) -> str:
 
 
 def system_of(builder: Builder, hostile: Path) -> System:
-    """The neighbors, and hostile applications with tasks 0 to 3 on one tile, 4 to 7 on the other."""
+    """The neighbors, and hostile applications: tasks 0 to 3 on one tile, 4 to 7 on the other."""
     sender = builder.executable("dma/sender.c", place=2)
     names = [f"hostile{number}" for number in range(APPLICATIONS)]
     tasks = tuple(f"task{number}" for number in range(TASKS))

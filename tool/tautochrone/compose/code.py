@@ -16,11 +16,11 @@ from tautochrone.facts import compose_format as facts
 from tautochrone.targets.build import TARGETS, compiler_of, kept, run
 from tautochrone.targets.libraries import STRINGS, Libraries
 from tautochrone.tile.compiled import compiled
+from tautochrone.tile.user_flags import linker_flags
 
 APPLICATIONS_MAX = facts.LIMIT_APPLICATIONS
 ADDRESS = facts.ADDRESS_APPLICATION
 NO_LIBRARIES = Libraries()
-LINKER_FLAGS = ("-Wl,", "-l", "-L")  # Flags for the linker among a user's flags.
 LEAKS = "kernel/slots/leaks.toml"
 BASE_SOURCES = ("fifo.c", "base.c", "dma.c")
 MEMORY = "targets/programs/replay/memory.c"  # memset and memcpy, which compiled code may call.
@@ -125,10 +125,11 @@ def _noted_tasks(elf: Any) -> list[tuple[int, int, int]]:
     """Entry, end of the stack and its size of each task of the note; empty if it has none."""
     for segment in elf.iter_segments():
         content = segment.data() if segment["p_type"] == "PT_NOTE" else b""
-        if content[12:16] == b"tau\0":
-            count = len(content) // 4  # The loader reads whole words, and none beyond.
-            words = struct.unpack_from(f"<{count}I", content)[4:]
-            rows = words[facts.NOTE_HEAD_WORDS :][: words[1] * facts.NOTE_TASK_WORDS]
+        # The loader reads whole words, none beyond, and skips what is not a whole note of ours.
+        words = struct.unpack_from(f"<{len(content) // 4}I", content)
+        kind = (*words[0:3:2], content[12:16])
+        if len(words) >= 4 + facts.NOTE_HEAD_WORDS and kind == (4, facts.NOTE_TYPE, b"tau\0"):
+            rows = words[4 + facts.NOTE_HEAD_WORDS :][: words[5] * facts.NOTE_TASK_WORDS]
             return [
                 (rows[at], rows[at + 1], rows[at + 2])
                 for at in range(0, len(rows), facts.NOTE_TASK_WORDS)
@@ -184,7 +185,7 @@ def application(
         *("-T", str(root / "kernel/base/application.ld"), f"-Wl,-R,{base.absolute()}"),
         *("-Wl,--gc-sections", f"-Wl,--defsym=tau_page_bytes={page_bytes}"),
         *(f"-Wl,--defsym=tau_address={address}", *map(str, objects)),
-        *(flag for flag in flags if flag.startswith(LINKER_FLAGS)),
+        *linker_flags(flags),
         *libraries.link_words(compiled(root / STRINGS, root).path),
         *("-o", str(made)),
     ]

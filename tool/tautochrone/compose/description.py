@@ -3,6 +3,7 @@
 A message names the line. What needs the executables, as pages and memory, is checked by making.py.
 """
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,10 @@ from tautochrone.errors import TauError
 from tautochrone.facts import system_format
 from tautochrone.files.schema import Reader
 from tautochrone.files.toml_file import read_toml
+from tautochrone.tile import user_flags
 
 IDLE, LOADER = "idle", "loader"
+TAKEN = re.compile(f"{IDLE}|{LOADER}|base|kernel(-.*)?")  # Owners of slots, and files of ours.
 NEXT_STEP = "see docs/spec/system.md, or the example kernel/systems/jpeg/system.toml"
 Table = dict[str, Any]
 
@@ -55,7 +58,7 @@ def _check_applications(description: Description) -> None:
         place = f"application[{index}]"
         name = application["name"]
         names[name] += 1
-        if names[name] > 1 or name in (IDLE, LOADER):
+        if names[name] > 1 or TAKEN.fullmatch(name):
             raise description.fail(f"{place}.name", f"the name {name} is taken")
         if ("executable" in application) == ("sources" in application):
             raise description.fail(place, "give either executable or sources")
@@ -74,6 +77,10 @@ def _check_applications(description: Description) -> None:
                 raise description.fail(f"{place}.{key}", f"it is not a multiple of {UNIT}")
         if pool:
             _check_pool(description, place, application)
+        wrong = user_flags.refusal(application.get("flags", ()))
+        if wrong is not None:
+            where, text = f"{place}.flags[{wrong[0]}]", wrong[1]
+            raise description.fail(where, text, user_flags.NEXT_STEP)
         if application.get("sources") == []:
             raise description.fail(f"{place}.sources", "give at least one file")
         for number, fifo in enumerate(application.get("fifos", ())):

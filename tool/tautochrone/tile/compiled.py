@@ -17,6 +17,7 @@ from tautochrone.targets.build import TARGETS, cache_folder, compiler_of, compil
 from tautochrone.targets.libraries import library_of_header
 
 INCLUDED_BYTES = re.compile(r'\.incbin\s+\\?"([^"\\]+)')
+SUFFIXES = "the names of sources end in .c or .S"
 NextStep = Callable[[str | None], str | None]
 
 
@@ -55,7 +56,8 @@ def compiled(
                 step = library_step(library_of_header("tile", done.stderr))
                 raise TauError(f"{name or source.name} cannot be compiled", step, said=done.stderr)
             if not made.exists():  # the compiler left it to the linker
-                raise TauError(f"{source.name} is not a source", library_step(source.name))
+                step = library_step(source.name) if source.suffix == ".a" else SUFFIXES
+                raise TauError(f"{source.name} is not a source", step)
             usage = made.with_suffix(".su")
             said = [done.stderr, usage.read_text("utf-8") if usage.exists() else ""]
             told = made.with_suffix(".json")

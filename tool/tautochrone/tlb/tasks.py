@@ -13,6 +13,7 @@ from tautochrone.errors import TauError
 from tautochrone.facts import tasks_format, tile_format
 from tautochrone.files.schema import Reader
 from tautochrone.files.toml_file import read_toml
+from tautochrone.tile import user_flags
 from tautochrone.tlb.partition import NO_MISS
 
 KERNEL = "kernel"
@@ -197,6 +198,9 @@ def _task(reader: Reader, place: str, folder: Path, table: Table) -> Task:
     for key in ("sources", "flags", "libraries"):
         if key in table and program is None:
             raise _fail(reader, f"{place}.{key}", "it needs program")
+    wrong = user_flags.refusal(table.get("flags", ()))
+    if wrong is not None:
+        raise _fail(reader, f"{place}.flags[{wrong[0]}]", wrong[1], user_flags.NEXT_STEP)
     own: Table = {} if program is None else {"program": folder / program}
     for key in ("sources", "recordings"):
         own[key] = tuple(folder / each for each in table.get(key, ()))

@@ -41,6 +41,7 @@ WRONG = [
     ('sources = ["image.S", "*.c", "tasks/*.c"]', "sources = []",
      ":23: application[0].sources: give"),
     ('flags = ["', 'flags = ["\\u0000", "', ":24: application[0].flags[0] is"),
+    ('flags = ["', 'flags = ["-Os", "-B.", "', ":24: application[0].flags[1]: -B. is not among"),
     ('writer = "idct"', 'writer = "cc"', ":34: application[0].fifos[1]: writer and reader are"),
     ('writer = "idct"', 'writer = "xx"', ":35: application[0].fifos[1].writer: jpeg has no task"),
     ('operation = "load"', 'operation = "unload"', ":39: command[0].operation: jpeg is not loaded"),

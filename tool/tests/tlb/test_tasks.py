@@ -71,6 +71,8 @@ WRONG = [
      ":23: task[1].period is unknown; is period_cycles meant?"),
     ("thread = 3", "threads = 3", ":25: task[1].threads is unknown; is thread meant?"),
     ("period_cycles = 40_000", "period_cycles = 0", ":23: task[1].period_cycles is 0, expected"),
+    ("arguments = [", "flags = ['-O3', '@x']\narguments = [",
+     ":15: task[0].flags[1]: @x is not among the flags"),
     ("[4, -100]", "4", ":15: task[0].arguments is not a list"),
     ("[4, -100]", '[4, "x"]', ":15: task[0].arguments[1] is 'x', expected an integer"),
     ("[4, -100]", f"{[1] * 17}", ":15: task[0].arguments has 17 arguments; at most 16 are"),

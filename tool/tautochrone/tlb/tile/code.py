@@ -11,6 +11,7 @@ from tautochrone.targets.build import link, run
 from tautochrone.targets.libraries import STRINGS
 from tautochrone.targets.sources import CORE_FILES
 from tautochrone.tile.compiled import Object, compiled
+from tautochrone.tile.user_flags import linker_flags
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, Run
 from tautochrone.tlb.tile.system import (
     LARGE_FRAME,
@@ -29,7 +30,6 @@ FLAGS = (
     *("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--gc-sections"),
     "-Wl,--no-check-sections",
 )
-LINKER_FLAGS = ("-Wl,", "-l", "-L")  # flags for the linker among a user's flags
 MAIN = "tau_task_main"  # the entry of a task's program
 NO_SYSTEM = """\
 #include "kernel/tasks/system.h"
@@ -73,7 +73,7 @@ class Builder:
             *(*libraries.linker("tile"), *FLAGS, "-T", str(self.root / TASK / "task.ld")),
             *(f"-Wl,--defsym=tau_task_{name}={value:#x}" for name, value in symbols.items()),
             *map(str, objects),
-            *(flag for flag in task.extras.flags if flag.startswith(LINKER_FLAGS)),
+            *linker_flags(task.extras.flags),
             *libraries.link_words(self._object(self.root / STRINGS).path),
             *("-o", str(elf)),
         ]
