@@ -195,7 +195,8 @@ static enum tau_status tlb_color_check_pair(const struct tau_tlb_color_geometry 
                                             const struct tau_tlb_color_principal *other) {
     TAU_ASSERT(other <= own);
     TAU_ASSERT(geometry->arrays_count > 0);
-    for (unsigned i = 0; own != other && i < geometry->arrays_count; i++) {  // bound: the arrays
+    const bool may_share = own == other || (own->group != 0 && own->group == other->group);
+    for (unsigned i = 0; !may_share && i < geometry->arrays_count; i++) {  // bound: the arrays
         const uint32_t sets_count = geometry->arrays[i].sets_count;
         if (sets_count > 1 &&
             !tlb_color_are_sets_apart(&own->sets[i], &other->sets[i], sets_count)) {

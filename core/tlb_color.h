@@ -92,6 +92,7 @@ struct tau_tlb_color_principal {
     uint32_t windows_count;
     uint32_t parts_count;
     const char *name;
+    uint32_t group;  // not 0: may own sets that others of this group own, too; they run in turn
 };
 
 struct tau_tlb_color_partition {
@@ -120,7 +121,8 @@ struct tau_tlb_color_run {
 // - a pointer is NULL, the geometry breaks [CLR-1] ... [CLR-4] of docs/spec/tlb_color.md, or a
 //   window breaks [CLR-5] or [CLR-7] (TAU_BAD_ARGUMENT)
 // - a principal owns a set that an array does not have (TAU_SETS_OUTSIDE)
-// - two principals own one set, or two windows overlap (TAU_SETS_OWNED)
+// - two principals that have no group in common own one set, or two windows overlap
+//   (TAU_SETS_OWNED)
 // Cost: one step per pair of structures, of principals in each array, and of windows.
 enum tau_status tau_tlb_color_check(const struct tau_tlb_color_partition *partition);
 

@@ -20,6 +20,8 @@ def model_geometry(geometry: Geometry) -> model.Geometry:
 def model_partition(partition: Partition) -> model.Partition:
     """A partition in the golden model; the first window of a principal is its heap's, if any."""
     page = partition.geometry.page_bytes
+    names = [each.name for each in partition.principals]
+    shared = {each.leader for each in partition.principals if each.shares_sets_with}
     principals = []
     for each in partition.principals:
         windows = [model.Window(each.window_start, each.window_bytes, page)]
@@ -27,5 +29,6 @@ def model_partition(partition: Partition) -> model.Partition:
             start, size = each.window_start, each.heap_window_bytes
             rest = model.Window(start + size, each.window_bytes - size, page)
             windows = [model.Window(start, size, page), rest]
-        principals.append(model.Principal(each.sets, windows, each.taken))
+        group = 1 + names.index(each.leader) if each.leader in shared else 0
+        principals.append(model.Principal(each.sets, windows, each.taken, group))
     return model.Partition(model_geometry(partition.geometry), principals)

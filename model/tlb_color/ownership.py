@@ -106,11 +106,15 @@ class Window:
 
 @dataclass(frozen=True)
 class Principal:
-    """Who owns sets: per array which, and how many entries of a set its other pages take."""
+    """Who owns sets: per array which, and how many entries of a set its other pages take.
+
+    Those of one group, which is not 0, may own the same sets.
+    """
 
     sets: Sequence[Collection[int]]
     windows: Sequence[Window]
     taken: Sequence[int] = ()
+    group: int = 0
 
 
 @dataclass
@@ -138,10 +142,18 @@ class Partition:
         owned = [(number, each.sets[number]) for each in self.principals for number in colorable]
         if any(sets and max(sets) >= geometry.arrays[number].sets for number, sets in owned):
             return "SETS_OUTSIDE"
-        owners = Counter((number, index) for number, sets in owned for index in sets)
+        owners: dict[tuple[int, int], list[int]] = {}
+        for each in self.principals:
+            for number in colorable:
+                for index in each.sets[number]:
+                    owners.setdefault((number, index), []).append(each.group)
         starts = sorted((window.start, window.size_bytes) for window in windows)
         meet = any(a + size > b for (a, size), (b, _) in zip(starts, starts[1:], strict=False))
-        return "SETS_OWNED" if meet or any(count > 1 for count in owners.values()) else "OK"
+        apart = all(
+            len(groups) == 1 or (0 not in groups and len({*groups}) == 1)
+            for groups in owners.values()
+        )
+        return "OK" if apart and not meet else "SETS_OWNED"
 
     def entries(self, page_bytes: int, addresses: Sequence[int]) -> Counter[tuple[int, int]]:
         """How many entries data pages at these addresses have in each set (array, index)."""

@@ -52,7 +52,7 @@ class Native:
                 (window.start, log2(window.size_bytes), log2(window.page_bytes))
                 for window in each.windows
             ]
-            principals.append((sets, windows, [], len(windows)))
+            principals.append((sets, windows, [], len(windows), 0, b"", each.group))
         self.partition = library.struct("tau_tlb_color_partition")(
             [(arrays, structures, *counts)], principals, len(principals)
         )

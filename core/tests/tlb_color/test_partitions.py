@@ -83,13 +83,15 @@ def random_partition(dice: random.Random) -> Partition:
         sets = [{index for index, owner in enumerate(each) if owner == number} for each in owners]
         if dice.random() < 0.05:
             sets[-1].add(dice.randrange(len(owners[-1]) + 1))
+        if dice.random() < 0.1:
+            sets[0].add(dice.randrange(len(owners[0])))
         start = number if dice.random() < 0.97 else dice.randint(0, count)
         pages = 1 << dice.randint(1, 7)
         window = Window((1 << 44) + start * 128 * PAGE, pages * PAGE, PAGE)
         if dice.random() < 0.02:
             window = replace(window, start=window.start + PAGE)
         taken = [dice.choice([0, 0, 0, 1]) for _ in sets]
-        principals.append(Principal(sets, [window], taken))
+        principals.append(Principal(sets, [window], taken, dice.choice([0, 0, 0, 1, 1, 2])))
     return Partition(geometry, principals)
 
 

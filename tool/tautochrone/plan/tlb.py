@@ -157,6 +157,7 @@ def document(value: Partition) -> Table:
             {
                 "name": each.name,
                 "mode": each.mode,
+                "shares_sets_with": each.shares_sets_with,
                 "sets": {
                     array.name: list(sets)
                     for array, sets in zip(arrays, each.sets, strict=True)
@@ -183,8 +184,9 @@ def told(value: Partition) -> list[str]:
     lines = []
     for each in value.principals:
         pages = sum(run.size_bytes for run in each.runs) // value.geometry.page_bytes
+        shared = f" (in turn with {each.leader})" if each.shares_sets_with else ""
         lines.append(
-            f"{each.name}: {each.mode}, {pages:,} pages in {each.window_start:#x} to"
+            f"{each.name}: {each.mode}{shared}, {pages:,} pages in {each.window_start:#x} to"
             f" {each.window_start + each.window_bytes - 1:#x}"
         )
         if each.runs_of(HEAP):

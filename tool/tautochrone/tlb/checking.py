@@ -56,14 +56,17 @@ def _broken_window(partition: Partition, principal: Principal) -> Iterator[str]:
 
 
 def _owned_twice(partition: Partition) -> Iterator[str]:
-    owners: dict[tuple[int, int], str] = {}
+    owners: dict[tuple[int, int], Principal] = {}
+    own = {each.name for each in partition.principals if each.shares_sets_with is None}
     for each in partition.principals:
+        if each.leader not in own:
+            yield f"{each.name} has the sets of {each.leader}, which has none of its own"
         for number, sets in enumerate(each.sets):
             for index in sets:
-                other = owners.setdefault((number, index), each.name)
-                if other != each.name:
+                other = owners.setdefault((number, index), each)
+                if other.leader != each.leader:
                     array = partition.geometry.arrays[number].name
-                    yield f"set {index} of {array} belongs to {other} and to {each.name}"
+                    yield f"set {index} of {array} belongs to {other.name} and to {each.name}"
 
 
 def _overlapping(partition: Partition) -> Iterator[str]:

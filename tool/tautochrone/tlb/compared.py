@@ -42,8 +42,8 @@ class Exceeded(NamedTuple):
             return f"{self.by} evicted entries of {self.task} {times}; the plan promised none"
         if self.figure == MISSES:
             return (
-                f"{self.task} missed {times}; the plan promised at most {self.given:,} in the whole"
-                f" run, and job {self.job} exceeds that"
+                f"{self.task} missed {times} by the end of job {self.job}; the plan promised at"
+                f" most {self.given:,}"
             )
         took = f"job {self.job} of {self.task}"
         if not self.is_finished:

@@ -53,7 +53,15 @@ def geometry_row(value: Geometry) -> Row:
 
 def partition_row(value: Partition) -> Row:
     """struct tau_tlb_color_partition."""
-    principals = [_principal(value.geometry, each) for each in value.principals]
+    names = [each.name for each in value.principals]
+    shared = {each.leader for each in value.principals if each.shares_sets_with}
+    principals = [
+        (
+            *_principal(value.geometry, each),
+            1 + names.index(each.leader) if each.leader in shared else 0,
+        )
+        for each in value.principals
+    ]
     return [geometry_row(value.geometry)], principals, len(principals)
 
 

@@ -49,6 +49,7 @@ class Run:
 class Principal:
     """A task or the kernel. `sets` and `taken` have an entry per array of the geometry.
 
+    It may use the sets of another one, which `shares_sets_with` names, in turn with it.
     `taken` is how many entries the pages outside the heap have in one set at most. The heap's
     window is the lowest part of the window, `heap_window_bytes` long (0: no heap).
     """
@@ -62,6 +63,12 @@ class Principal:
     heap_window_bytes: int
     runs: tuple[Run, ...]
     largest_object_bytes: int
+    shares_sets_with: str | None = None
+
+    @property
+    def leader(self) -> str:
+        """The first of those who use its sets in turn: another one, or itself."""
+        return self.shares_sets_with or self.name
 
     def runs_of(self, part: str) -> list[Run]:
         """The runs of one part, as they are listed."""

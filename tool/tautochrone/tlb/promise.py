@@ -16,12 +16,13 @@ from tautochrone.tlb.tile.system import PAGE_BYTES, System
 
 
 class Promise(NamedTuple):
-    """To a task or the kernel in one TLB: its most misses in the whole run, the warm-up included
-    (None: any number), and who may evict its entries, if it is not nobody."""
+    """To a task or the kernel in one TLB: its most misses in the whole run, the warm-up included,
+    and in one job (None: any number), and who may evict its entries, if it is not nobody."""
 
     name: str
     tlb: str
     misses: int | None
+    job_misses: int | None
     evictors: tuple[str, ...]
 
 
@@ -33,6 +34,7 @@ def promises_of(system: System, tlbs: Sequence[str]) -> list[Promise]:
     entries = {KERNEL: pages.entries(kernel)}
     entries |= {task.name: pages.entries(task.place.runs) for task in system.tasks}
     arrays = system.geometry.arrays
+    leaders = {task.name: task.place.leader for task in system.tasks} | {KERNEL: KERNEL}
     total = sum(entries.values(), Counter())
     crowded = {place for place, count in total.items() if count > arrays[place[0]].safe_ways}
     found = []
@@ -41,9 +43,17 @@ def promises_of(system: System, tlbs: Sequence[str]) -> list[Promise]:
             if arrays[number].is_colorable:
                 mine = {place for place in own if place[0] == number}
                 contested = mine & crowded
-                evictors = (each for each in entries if contested & entries[each].keys())
-                misses = None if contested else sum(own[place] for place in mine)
-                found.append(Promise(name, tlb, misses, tuple(evictors)))
+                evictors = tuple(each for each in entries if contested & entries[each].keys())
+                all_of_them = sum(own[place] for place in mine)
+                in_turn = {leaders[each] for each in evictors} <= {leaders[name]}
+                fits = all(own[place] <= arrays[number].safe_ways for place in mine)
+                found.append(
+                    Promise(
+                        *(name, tlb, None if contested else all_of_them),
+                        all_of_them if in_turn and fits else None,
+                        evictors,
+                    )
+                )
     return found
 
 
@@ -59,8 +69,8 @@ def broken(promises: Iterable[Promise], names: Sequence[str], found: Records) ->
     }
     rows: list[Exceeded] = []
     for each in promises:
-        if each.misses is not None and each.name in {*names} - stopped:
-            rows += _missed(each, names.index(each.name), found)
+        if each.job_misses is not None and each.name in {*names} - stopped:
+            rows += _missed(each, each.job_misses, names.index(each.name), found)
         rows += [
             Exceeded(each.name, EVICTIONS, 0, None, count, tlb=tlb, by=by)
             for (tlb, of, by), count in sorted(evictions.items())
@@ -71,15 +81,20 @@ def broken(promises: Iterable[Promise], names: Sequence[str], found: Records) ->
     return rows
 
 
-def _missed(promise: Promise, task: int, found: Records) -> Iterator[Exceeded]:
-    assert promise.misses is not None
-    total, first = 0, None
+def _missed(promise: Promise, job_misses: int, task: int, found: Records) -> Iterator[Exceeded]:
+    """The first job that misses too often, or with which all have."""
+    total = 0
     for job in (*found.of(task), *(job for job in found.unfinished if job.task == task)):
-        total += job.misses[TLBS.index(promise.tlb)]
-        if total > promise.misses and first is None:
-            first = job.number
-    if first is not None:
-        yield Exceeded(promise.name, MISSES, promise.misses, first, total, tlb=promise.tlb)
+        missed = job.misses[TLBS.index(promise.tlb)]
+        total += missed
+        if missed > job_misses:
+            given = job_misses
+        elif promise.misses is not None and total > promise.misses:
+            given, missed = promise.misses, total
+        else:
+            continue
+        yield Exceeded(promise.name, MISSES, given, job.number, missed, tlb=promise.tlb)
+        return
 
 
 def told(promises: Sequence[Promise]) -> str:
@@ -90,6 +105,8 @@ def told(promises: Sequence[Promise]) -> str:
         others = sorted({by for each in own for by in each.evictors} - {name})
         if all(each.misses is not None for each in own):
             kind = "one miss per page and TLB"
+        elif all(each.job_misses is not None for each in own):
+            kind = f"one miss per page, TLB and job, after {', '.join(others)}"
         else:
             kind = f"evicted by {', '.join(others)} only" if others else "evicted by nobody else"
         kinds.setdefault(kind, []).append(name)

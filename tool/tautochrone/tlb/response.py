@@ -19,12 +19,16 @@ OTHER_ENTRIES = 2  # into the kernel: one that had begun before the release, and
 
 @dataclass(frozen=True)
 class PeriodicTask:
-    """A task: C without TLB misses, its period, which is its deadline, and its entries."""
+    """A task: C without TLB misses, its period, which is its deadline, and its entries.
+
+    Those of a `group` are released at the same times, so none begins while another's job goes on.
+    """
 
     name: str
     period_cycles: int
     cost_cycles: int
     entries: Entries
+    group: str | None = None
 
 
 class EntryCycles(NamedTuple):
@@ -99,13 +103,13 @@ def responses_in(
     """Bounds for tasks of falling priority at the places of a partition. Raises TauError if a task
     has no place."""
     entries = {each.name: partition.entries(each.runs) for each in partition.principals}
+    leaders = {each.name: each.leader for each in partition.principals}
     periodic = []
     for each in timings:
         if each.name not in entries:
             raise TauError(f"the plan has no principal {each.name}", "plan these tasks again")
-        periodic.append(
-            PeriodicTask(each.name, each.period_cycles, each.cost_cycles, entries[each.name])
-        )
+        own = entries[each.name], leaders[each.name]
+        periodic.append(PeriodicTask(each.name, each.period_cycles, each.cost_cycles, *own))
     safe_ways = [array.safe_ways for array in partition.geometry.arrays]
     machine = Machine(miss_cycles, entry, safe_ways, entries.get(KERNEL, {}))
     return responses(periodic, machine, is_cold)
@@ -152,6 +156,9 @@ class _Analysis:
         # If the kernel shares a set with the task, each of its runs evicts, not only tasks'.
         beside = full & {place for place, count in self.task.entries.items() if count}
         self.is_kernel_beside = any(machine.kernel.get(place) for place in beside)
+        group = self.task.group
+        strangers = (each for each in self.higher if group is None or each.group != group)
+        self.rivals = [each for each in strangers if beside & each.entries.keys()]
         everyone = self.task.entries, machine.kernel, *(each.entries for each in self.higher)
         loaded = [is_cold * (sum(each.values()) - _count(each, full)) for each in everyone]
         self.first_misses, self.first_misses_of_all = loaded[0], sum(loaded)
@@ -175,10 +182,10 @@ class _Analysis:
         return Response(name, reason="the fixed point exceeds the period")
 
     def _during(self, cycles: int) -> tuple[int, int, int]:
-        """Misses, runs of others and kernel entries while a job takes `cycles`."""
-        releases, calls = self._entries(cycles)
-        entries = OTHER_ENTRIES + releases + calls
-        runs = entries if self.is_kernel_beside else calls
+        """Misses, runs of others that evict, and kernel entries while a job takes `cycles`."""
+        entries = OTHER_ENTRIES + sum(self._entries(cycles))
+        runs = sum(_releases(each, cycles) for each in self.rivals)
+        runs = entries if self.is_kernel_beside else runs
         return self.evicted * (1 + runs), runs, entries
 
     def _entries(self, cycles: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ recording is checked by the planner.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,7 @@ class Task:
     reads_code: bool = False
     mode: str = NO_MISS
     cost_cycles: int | None = None
+    shares_sets_with: str | None = None
     sets: tuple[FixedSets, ...]
 
 
@@ -121,15 +123,16 @@ def read_tasks(path: Path) -> TaskSet:
     tables = reader.table("", document, tasks_format.DOCUMENT)
     _check_names(reader, tables["task"])
     kernel = tables.get(KERNEL)
-    tasks = (
+    tasks = tuple(
         _task(reader, f"task[{number}]", path.parent, table)
         for number, table in enumerate(tables["task"])
     )
+    _check_sharing(reader, tasks)
     return TaskSet(
         path,
         _window(reader, tables.get("window")),
         kernel and _kernel(reader, kernel),
-        tuple(tasks),
+        tasks,
         reader,
     )
 
@@ -147,6 +150,25 @@ def _check_names(reader: Reader, tables: list[Table]) -> None:
         names[name] += 1
         if names[name] > 1:
             raise _fail(reader, f"task[{number}].name", f"the name {table['name']} is taken")
+
+
+def _check_sharing(reader: Reader, tasks: Sequence[Task]) -> None:
+    before: dict[str, Task] = {}
+    for number, task in enumerate(tasks):
+        place, name = f"task[{number}].shares_sets_with", task.shares_sets_with
+        if name is None:
+            before[task.name] = task
+            continue
+        if name not in before:
+            cause = f"no task before it is called {name} and has sets of its own"
+            raise _fail(reader, place, cause, "name a task before it without this key")
+        other = before[name]
+        if (task.period_cycles, task.phase_cycles) != (other.period_cycles, other.phase_cycles):
+            cause = f"{name} has other releases, so it could run between two halves of a job"
+            raise _fail(reader, place, cause, "give both the same period_cycles and phase_cycles")
+        if task.sets:
+            cause = f"it asks for sets of its own, too, beside those of {name}"
+            raise _fail(reader, place, cause, "leave out one")
 
 
 def _window(reader: Reader, table: Table | None) -> AddressRange:

@@ -299,7 +299,7 @@ def test_the_rows_for_c_have_the_windows(tmp_path: Path, is_uncolored: bool) -> 
     wide = replace(first, window_bytes=8 * first.window_bytes)
     partition = replace(partition, principals=(wide, *others))
     _, rows, _ = partition_row(partition)
-    for value, (_, windows, _, _, _, name) in zip(partition.principals, rows, strict=True):
+    for value, (_, windows, _, _, _, name, _) in zip(partition.principals, rows, strict=True):
         ends = [start + (1 << size) for start, size, *_ in windows]
         assert [start for start, *_ in windows] == [value.window_start, *ends[:-1]], name
         assert (name, ends[-1]) == (value.name, value.window_start + value.window_bytes)

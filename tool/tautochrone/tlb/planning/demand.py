@@ -133,6 +133,7 @@ class Demand:
     object_bytes: int
     calls: tuple[tuple[Call, ...], ...]
     fixed_sets: tuple[FixedSets, ...]
+    shares_sets_with: str | None = None
 
     @property
     def pages(self) -> int:
@@ -203,7 +204,8 @@ def _of_task(
         object_bytes = max(call.size_bytes for each in calls for call in each)
     pages = max(-(-heap_bytes // page_bytes), 1 if calls else 0)
     return Demand(
-        *(task.name, place, task.mode, parts, pages, object_bytes, calls, task.sets)
+        *(task.name, place, task.mode, parts, pages, object_bytes, calls, task.sets),
+        task.shares_sets_with,
     )
 
 
@@ -290,6 +292,8 @@ def _unfulfilled(partition: Partition, demands: Sequence[Demand]) -> Iterator[st
 def _wrong_sets(partition: Partition, found: Principal, asked: Demand) -> Iterator[str]:
     if found.mode != asked.mode:
         yield f"is {found.mode}, not {asked.mode}"
+    if found.shares_sets_with != asked.shares_sets_with:
+        yield f"has the sets of {found.leader}, not of {asked.shares_sets_with or asked.name}"
     arrays = [array.name for array in partition.geometry.arrays]
     for each in asked.fixed_sets:
         owned = found.sets[arrays.index(each.array)] if each.array in arrays else ()

@@ -160,6 +160,7 @@ def _lay_out(
             for part, at, length, is_read in runs
         ),
         largest_object_bytes=largest,
+        shares_sets_with=search.demand.shares_sets_with,
     )
 
 

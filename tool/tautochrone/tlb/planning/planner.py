@@ -93,6 +93,9 @@ USUAL_STEP = "give it less memory, plan fewer tasks, or take another geometry"
 ISOLATED_STEP = '; with mode = "isolated" it may miss'
 
 
+Group = tuple[Demand, ...]  # those who use the same sets in turn; the first one's
+
+
 @dataclass(frozen=True)
 class Misfit:
     """A principal that got no place, and why."""
@@ -159,7 +162,9 @@ def plan_partition(
     also has the partition without sets, if all fit both ways.
     """
     demands = demands_of(tasks, geometry.page_bytes, shape_of(geometry, 1) is not None)
-    without = [replace(each, mode=UNCOLORED, fixed_sets=()) for each in demands]
+    without = [
+        replace(each, mode=UNCOLORED, fixed_sets=(), shares_sets_with=None) for each in demands
+    ]
     if is_uncolored:
         return _planned(tasks, geometry, without)
     found = _planned(tasks, geometry, demands)
@@ -186,18 +191,21 @@ def _planned(tasks: TaskSet, geometry: Geometry, demands: Sequence[Demand]) -> P
             misfits[each.name] = wanted
         else:
             needs[each.name] = wanted
+    groups = _groups([each for each in demands if each.name in needs])
     order = sorted(
-        (each for each in demands if each.name in needs),
-        key=lambda each: (fixed[each.name][0] is None, -needs[each.name].shares),
+        groups,
+        key=lambda group: (fixed[group[0].name][0] is None, -_most(group, needs).shares),
     )
-    refused: dict[Demand, Refusal] = {}  # less and less is free, so equals are refused, too
-    for each in order:
-        alike = replace(each, name="", place="")
-        refusal = refused.get(alike) or _give(plan, each, fixed[each.name], needs[each.name])
+    refused: dict[Group, Refusal] = {}  # less and less is free, so equals are refused, too
+    for group in order:
+        alike = tuple(replace(each, name="", place="") for each in group)
+        wide = _most(group, needs)
+        refusal = refused.get(alike) or _give(plan, group, fixed[group[0].name], wide)
         if refusal is not None:
-            misfits[each.name] = refusal
+            misfits |= {each.name: refusal for each in group}
             refused[alike] = refusal
-    _give_spare(plan, [each for each in demands if each.name in plan.found], fixed)
+    alone = [group[0] for group in groups if len(group) == 1]
+    _give_spare(plan, [each for each in alone if each.name in plan.found], fixed)
     names = [each.name for each in demands]
     principals = tuple(plan.found[name] for name in names if name in plan.found)
     return Planned(
@@ -341,6 +349,19 @@ class Need:
     window_pages: int
 
 
+def _groups(demands: Sequence[Demand]) -> list[Group]:
+    names = {each.name: each.shares_sets_with or each.name for each in demands}
+    return [
+        tuple(each for each in demands if names[each.name] == name)
+        for name in dict.fromkeys(names.values())
+    ]
+
+
+def _most(group: Group, needs: Mapping[str, Need]) -> Need:
+    """What each of a group gets along with: the most shares, the first one's window."""
+    return replace(needs[group[0].name], shares=max(needs[each.name].shares for each in group))
+
+
 def _wanted(plan: _Plan, demand: Demand, fixed: Range) -> Need | Refusal:
     """The shares and the window that a principal needs if it is alone.
 
@@ -378,9 +399,9 @@ def _numbers(plan: _Plan, demand: Demand, fixed: Range) -> Iterator[int]:
         number += max(1, number // STEP) if plan.shares.any_range else number
 
 
-def _give(plan: _Plan, demand: Demand, fixed: Range, need: Need) -> Refusal | None:
-    """Give a principal the lowest free shares with which it has a place."""
-    refusal = None
+def _give(plan: _Plan, group: Group, fixed: Range, need: Need) -> Refusal | None:
+    """Give those of a group the lowest free shares with which each has a place."""
+    refusal, demand = None, group[0]
     numbers = list(_numbers(plan, demand, fixed))
     enough = [each for each in numbers if each >= need.shares]
     tries = [(number, need.window_pages) for number in enough]
@@ -388,11 +409,9 @@ def _give(plan: _Plan, demand: Demand, fixed: Range, need: Need) -> Refusal | No
     tries += [(number, plan.pages.count) for number in numbers if number < need.shares]
     for number, pages_max in tries:
         for first in itertools.islice(_free_ranges(plan, number, fixed[0]), RANGES_MAX):
-            found = _try(plan, demand, first, number, pages_max)
-            if isinstance(found, Principal):
-                _take(plan, demand, first, number, found)
+            refusal = _place_all(plan, group, first, number, pages_max)
+            if refusal is None:
                 return None
-            refusal = found
     if refusal is not None:
         return refusal
     return Refusal(
@@ -400,6 +419,20 @@ def _give(plan: _Plan, demand: Demand, fixed: Range, need: Need) -> Refusal | No
         f" {plan.shares.count} are free{_most_shares(plan)}",
         "give those less memory, smaller objects or mode isolated, or take another geometry",
     )
+
+
+def _place_all(
+    plan: _Plan, group: Group, first: int, number: int, pages_max: int
+) -> Refusal | None:
+    """Place each of a group in the same shares; none if one is refused."""
+    for each in group:
+        found = _try(plan, each, first, number, pages_max)
+        if isinstance(found, Refusal):
+            for other in group[: group.index(each)]:
+                _free(plan, range(first, first + number), plan.found.pop(other.name))
+            return found
+        _take(plan, group[0], first, number, found)
+    return None
 
 
 def _most_shares(plan: _Plan) -> str:
@@ -477,7 +510,7 @@ def _take(plan: _Plan, demand: Demand, first: int, number: int, found: Principal
     page_bytes = plan.pages.geometry.page_bytes
     start = found.window_start // page_bytes - plan.pages.first
     plan.used[start : start + found.window_bytes // page_bytes] = True
-    plan.found[demand.name] = found
+    plan.found[found.name] = found
 
 
 def _free(plan: _Plan, shares: Sequence[int], found: Principal) -> None:
