@@ -19,7 +19,7 @@ import file_lists
 ROOT = Path(__file__).resolve().parent.parent
 CAUSE_BITS = 2  # of the MMU socket's ports
 # Of facts/tile.toml: what only the simulator's host writes, and what only hardware counts.
-HOST_TABLES, COUNTER_TABLES = ("channel", "end"), ("counter",)
+HOST_TABLES, COUNTER_TABLES = ("audit", "channel", "end"), ("counter",)
 HEXADECIMAL = re.compile(r"= (0x[0-9a-f]+)")
 Facts = dict[str, Any]
 Constant = tuple[str, int | str]

@@ -43,7 +43,11 @@ package tau_host_pkg;
                                               longint unsigned cycle);
   import "DPI-C" function void tau_host_trap(int unsigned tile, int unsigned cause, int unsigned pc,
                                              int unsigned address, longint unsigned cycle);
-  import "DPI-C" function void tau_host_resume(int unsigned tile, longint unsigned cycle);
+  import "DPI-C" function void tau_host_resume(int unsigned tile, int unsigned is_user,
+                                               longint unsigned cycle);
+  // A store to table memory 0, which has the page tables of a composable system.
+  import "DPI-C" function void tau_host_table_write(int unsigned tile, int unsigned word,
+                                                    int unsigned data, int unsigned byte_enable);
   // When the simulation ends.
   import "DPI-C" function void tau_host_counter(int unsigned tile, int unsigned index,
                                                 longint unsigned count);

@@ -393,6 +393,10 @@ module tau_tile
 
   // Not reset: an answer, which `part_q` qualifies.
   always_ff @(posedge clk_i) begin
+    if (local_take && part == PartTable0 && data_we) begin
+      tau_host_pkg::tau_host_table_write(Tile, 32'(data_addr[PageBits+2:2]), data_wdata,
+                                         32'(data_be));
+    end
     if (local_take && part == PartMemoryTile) begin
       rdata_memory_tile <= tau_host_pkg::tau_host_memory_tile(32'(data_addr[25:2]));
     end
@@ -599,7 +603,8 @@ module tau_tile
     .trap_cause_i   (32'(u_core.u_ibex_core.cs_registers_i.csr_mcause_i)),
     .trap_pc_i      (u_core.u_ibex_core.cs_registers_i.exception_pc),
     .trap_address_i (u_core.u_ibex_core.cs_registers_i.csr_mtval_i),
-    .resume_i       (u_core.u_ibex_core.cs_registers_i.csr_restore_mret_i)
+    .resume_i       (u_core.u_ibex_core.cs_registers_i.csr_restore_mret_i),
+    .resume_user_i  (u_core.u_ibex_core.cs_registers_i.mstatus_q.mpp == ibex_pkg::PRIV_LVL_U)
   );
 
   // A fault in a handler overwrites the return address, so the program cannot continue.

@@ -19,7 +19,8 @@ module tau_tile_monitor #(
   input logic [31:0] trap_cause_i,
   input logic [31:0] trap_pc_i,
   input logic [31:0] trap_address_i,
-  input logic        resume_i
+  input logic        resume_i,
+  input logic        resume_user_i
 );
 
   // Window accesses in flight, 0 the oldest. The port allows two, and one that is being answered.
@@ -66,16 +67,10 @@ module tau_tile_monitor #(
         tau_host_pkg::tau_host_fault_repeated(Tile, fault_addr_q, 32'(fault_cause_q),
                                               start - fault_start_q, cycle_i);
       end
-    end
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-    end else begin
       if (trap_i) begin
         tau_host_pkg::tau_host_trap(Tile, trap_cause_i, trap_pc_i, trap_address_i, cycle_i);
       end
-      if (resume_i) tau_host_pkg::tau_host_resume(Tile, cycle_i);
+      if (resume_i) tau_host_pkg::tau_host_resume(Tile, 32'(resume_user_i), cycle_i);
     end
   end
 

@@ -84,7 +84,13 @@ void Tile::open_results(const std::string &path) {
         throw ImageError(path + ": " + std::strerror(errno));
 }
 
+void Tile::open_audit(const std::string &path) {
+    audit = std::make_unique<Audit>(*this, path);
+}
+
 bool Tile::finish() {
+    if (audit && !audit->finish())
+        results_failed = true;
     if (!console_line.empty())
         console('\n');
     for (auto &[application, line] : application_lines) {
@@ -128,12 +134,7 @@ void Tile::frame_write(std::uint32_t word, std::uint32_t data, std::uint32_t byt
         }
         frame_filled[word / FRAME_WORDS] = true;
     }
-    std::uint32_t mask = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        if (byte_enable >> i & 1)
-            mask |= 0xFFu << 8 * i;
-    }
-    frames[word] = (frames[word] & ~mask) | (data & mask);
+    frames[word] = with_bytes(frames[word], data, byte_enable);
 }
 
 void Tile::console(std::uint32_t letter) {
@@ -246,6 +247,8 @@ void Tile::mark(const Result &record) {
 
 void Tile::owner(const Result &record) {
     composable = true;
+    slot_application = record[1] >> 8;
+    slot_begins = true;
     send(record);
 }
 
@@ -254,9 +257,20 @@ void Tile::trap(std::uint32_t cause, std::uint32_t pc, std::uint32_t address, st
         send({TAU_HOST_CHANNEL_TRAP, cause, pc, address, low(cycle), high(cycle), 0, 0});
 }
 
-void Tile::resume(std::uint64_t cycle) {
+void Tile::resume(bool is_user, std::uint64_t cycle) {
     if (composable)
         send({TAU_HOST_CHANNEL_RESUME, 0, 0, 0, low(cycle), high(cycle), 0, 0});
+    if (!audit || !is_user || !slot_begins)
+        return;
+    slot_begins = false;
+    for (const auto &tile : simulation.tiles)
+        tile->audit->application_runs(slot_application, cycle);
+    audit->slot(slot_application, cycle);
+}
+
+void Tile::table_write(std::uint32_t word, std::uint32_t data, std::uint32_t byte_enable) {
+    if (audit)
+        audit->table_write(word, data, byte_enable);
 }
 
 // What the hardware calls: tau_host_pkg.sv. Verilator's header would declare them, but its name
@@ -364,8 +378,12 @@ void tau_host_trap(unsigned tile, unsigned cause, unsigned pc, unsigned address,
     simulation.tiles[tile]->trap(cause, pc, address, cycle);
 }
 
-void tau_host_resume(unsigned tile, unsigned long long cycle) {
-    simulation.tiles[tile]->resume(cycle);
+void tau_host_resume(unsigned tile, unsigned is_user, unsigned long long cycle) {
+    simulation.tiles[tile]->resume(is_user != 0, cycle);
+}
+
+void tau_host_table_write(unsigned tile, unsigned word, unsigned data, unsigned byte_enable) {
+    simulation.tiles[tile]->table_write(word, data, byte_enable);
 }
 
 void tau_host_counter(unsigned tile, unsigned index, unsigned long long count) {

@@ -4,6 +4,7 @@
 #define TAU_TILE_HOST_H
 
 #include "facts/gen/tau_host_format.h"
+#include "audit.h"
 #include "image.h"
 
 #include <array>
@@ -33,6 +34,7 @@ class Tile {
     // `path` "-" is standard input or output. Throws ImageError if it cannot be opened.
     void open_commands(const std::string &path);
     void open_results(const std::string &path);
+    void open_audit(const std::string &path);
     // Sends the histograms. Returns false if a result could not be written.
     bool finish();
 
@@ -54,7 +56,8 @@ class Tile {
     void mark(const Result &record);
     void owner(const Result &record);
     void trap(std::uint32_t cause, std::uint32_t pc, std::uint32_t address, std::uint64_t cycle);
-    void resume(std::uint64_t cycle);
+    void resume(bool is_user, std::uint64_t cycle);
+    void table_write(std::uint32_t word, std::uint32_t data, std::uint32_t byte_enable);
 
     const unsigned number;
     std::optional<std::uint32_t> exit_code;
@@ -86,6 +89,9 @@ class Tile {
     std::string console_line;
     std::map<std::uint32_t, std::string> application_lines;
     bool composable = false;
+    std::unique_ptr<Audit> audit;
+    std::uint32_t slot_application = 0;
+    bool slot_begins = false;  // Its owner has not entered user mode yet.
     File commands, results;
     std::optional<Command> command;
     bool commands_ended = true;

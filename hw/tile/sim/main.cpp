@@ -33,6 +33,7 @@ constexpr char USAGE_TEXT[] =
     "  --cycles-max N      stop after N cycles (default 1000000000)\n"
     "  --commands FILE|-   commands for the mailbox (one a tile)\n"
     "  --results FILE|-    where the mailbox's results go (one a tile)\n"
+    "  --audit FILE        page tables and pages of a composable system (each tile)\n"
     "  --summary FILE      counters and the reason of the end, as JSON\n"
     "  --stall N           wait states in N of 256 cycles (default 0)\n"
     "  --stall-seed N      which cycles (default 1)\n"
@@ -45,7 +46,7 @@ constexpr char USAGE_TEXT[] =
     "5 an assertion of the hardware failed\n";
 
 struct Options {
-    std::vector<std::string> programs, commands, results, images;
+    std::vector<std::string> programs, commands, results, audits, images;
     std::optional<std::uint32_t> bytes_address;
     std::string summary;
     std::uint64_t cycles_max = 1000000000;
@@ -87,6 +88,8 @@ Options parsed(int count, char **words) {
             options.commands.push_back(value);
         else if (option == "--results")
             options.results.push_back(value);
+        else if (option == "--audit")
+            options.audits.push_back(value);
         else if (option == "--image")
             options.images.push_back(value);
         else if (option == "--summary")
@@ -114,6 +117,8 @@ Options parsed(int count, char **words) {
     if (options.commands.size() > TAU_TILES || options.results.size() > TAU_TILES) {
         throw ImageError("more --commands or --results than tiles");
     }
+    if (!options.audits.empty() && options.audits.size() != TAU_TILES)
+        throw ImageError("one --audit for each tile");
     for (const auto &files : {options.commands, options.results}) {
         if (std::count(files.begin(), files.end(), "-") > 1)
             throw ImageError("`-` is for one tile only");
@@ -131,6 +136,8 @@ void make_tiles(const Options &options) {
             tile->open_commands(options.commands[i]);
         if (i < options.results.size())
             tile->open_results(options.results[i]);
+        if (i < options.audits.size())
+            tile->open_audit(options.audits[i]);
         for (const std::string &results : options.results) {
             if (results == "-")
                 tile->console_file = stderr;

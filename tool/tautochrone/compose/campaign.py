@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone import unseen
-from tautochrone.compose import check, code, leaks
+from tautochrone.compose import check, code, leaks, promises
 from tautochrone.compose.making import Made, made_of, root, without
 from tautochrone.compose.neighborhood import delay_frames, delayed, neighborhood, rooms
 from tautochrone.compose.run import Run, run_made
-from tautochrone.compose.system import IDLE, Application, System
+from tautochrone.compose.system import IDLE, Application, Fifo, System
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 
 SOURCE = "kernel/systems/neighbors/neighbor.c"
 TASK = "neighbor"
+FIFO = Fifo(TASK, TASK, leaks.NEIGHBOR_FIFO_BYTES)  # To itself.
 NEIGHBORS_MAX = 8  # Applications in idle slots of one run.
 NEIGHBOR = "~neighbor"  # No name of a user has a ~.
 RUNS_MAX = 1_000_000  # Whose seeds differ.
@@ -48,6 +49,7 @@ class Request:
 class Campaign:
     """The compared events. `first`: the first difference, with the number of its run.
 
+    `broken`: the first broken promise of each resource. `searched`: what was looked at for them.
     `together`: in how many slots of each tile that they share an application was alive together
     with another one, over all runs. `delay_frames`: how much later all commands were, so that
     neighbors could come before.
@@ -63,6 +65,14 @@ class Campaign:
     together: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
     delay_frames: int = 0
     extra_runs: int = 0  # Only for slots together.
+    broken: tuple[promises.Finding, ...] = ()
+    searched: promises.Searched = promises.Searched()
+    has_stopped: bool = False
+
+    @property
+    def has_found(self) -> bool:
+        """Whether an event moved, or a promise was broken."""
+        return self.first is not None or bool(self.broken)
 
     @property
     def short(self) -> tuple[tuple[str, str, int, int], ...]:
@@ -80,8 +90,8 @@ class Campaign:
 
     @property
     def failure(self) -> str | None:
-        """Why the check has failed although no event moved; None if it has not."""
-        if self.first is not None:
+        """Why the check has failed although it found nothing; None if it has not."""
+        if self.has_found:
             return None
         least = self.request.slots_least
         if self.short:
@@ -113,6 +123,8 @@ class Campaign:
             "first_difference": {"run": self.first_run, **asdict(self.first)}
             if self.first
             else None,
+            "broken_promises": [asdict(each) for each in self.broken],
+            "searched": asdict(self.searched),
             "failure": self.failure,
             unseen.KEY: list(unseen.COMPOSE_CHECK),
         }
@@ -142,26 +154,38 @@ def places_of(system: System, names: Collection[str]) -> list[tuple[int, int]]:
     return [slot for slot in ranked if slot in chosen]
 
 
+def key_of(seed: int) -> int:
+    """The word that fills the memory of a neighbor: of each seed another one."""
+    return (seed * 0x9E3779B1 ^ 0xC3A55A3C) & 0xFFFFFFFF
+
+
+def neighbor_seeds(places: Sequence[tuple[int, int]], seed: int) -> dict[str, int]:
+    """Of each neighbor of a run, by its name."""
+    return {f"{NEIGHBOR}{i}": seed * NEIGHBORS_MAX + i + 1 for i in range(len(places))}
+
+
 def beside(made: Made, folder: Path, places: list[tuple[int, int]], seed: int) -> System:
     """The system with a neighbor in each of these slots, without commands for them."""
-    system = made.system
-    slots = [list(each) for each in system.slots]
-    applications = list(system.applications)
-    for number, (place, slot) in enumerate(places):
-        name = f"{NEIGHBOR}{number}"
+    fifos = (FIFO,) if leaks.leaves_room(made.system, places) else ()
+    slots = [list(each) for each in made.system.slots]
+    applications = list(made.system.applications)
+    seeds = neighbor_seeds(places, seed)
+    for number, (name, (place, slot)) in enumerate(zip(seeds, places, strict=True)):
+        key = key_of(seeds[name])
+        flags = [f"-DTAU_NEIGHBOR_SEED={seeds[name]}u", f"-DTAU_NEIGHBOR_KEY={key}u"]
         executable = code.application(
             root(),
             name,
             [root() / SOURCE],
             made.base.path,
             folder,
-            [f"-DTAU_NEIGHBOR_SEED={seed * NEIGHBORS_MAX + number + 1}u"],
+            [*flags, *(["-DTAU_NEIGHBOR_FIFO"] if fifos else [])],
             1024,
             ADDRESS + STRIDE * number,
         )
-        applications.append(Application(name, executable, (TASK,), 4096, 1024))
+        applications.append(Application(name, executable, (TASK,), 4096, 1024, fifos))
         slots[place][slot] = f"{name}.{TASK}"
-    return replace(system, applications=tuple(applications), slots=tuple(map(tuple, slots)))
+    return replace(made.system, applications=tuple(applications), slots=tuple(map(tuple, slots)))
 
 
 def campaign(made: Made, folder: Path, request: Request) -> Campaign:
@@ -176,7 +200,7 @@ def campaign(made: Made, folder: Path, request: Request) -> Campaign:
     places = places_of(system, names)
     _refuse_nothing(request, system, names, places, others)
     leak = request.leak or "none"
-    run = functools.partial(run_made, folder, leak=leak)
+    run = functools.partial(run_made, folder, leak=leak, filling=1)
     company = run(made, request.frames)
     _refuse_stop(company, "with the applications of the file only")
     tiles = {f"{NEIGHBOR}{number}": place for number, (place, _) in enumerate(places)}
@@ -191,17 +215,18 @@ def campaign(made: Made, folder: Path, request: Request) -> Campaign:
     found = Campaign(request, delay_frames=delay)
     if others:
         done = run(replaced(made, own), frames)
-        found = _with(found, alone, done, own, names, sorted(others), None)
+        found = _with(found, alone, done, replaced(made, own), names, sorted(others), None)
     while places and _wants_more(found):
         run_seed = request.seed * RUNS_MAX + found.runs
         full = beside(replaced(made, own), folder, places, run_seed)
         full = neighborhood(full, tiles, free, run_seed, frames)
         _refuse_no_room(full, tiles)
         came = f"{len(found.neighbors)} of {request.neighbors} neighbors so far"
-        done = run(replaced(made, full), frames, label=f"run {found.runs + 1} ({came})")
-        _refuse_stop(done, f"with the neighbors of seed {run_seed}")
+        their = replaced(made, full)
+        label = f"run {found.runs + 1} ({came})"
+        done = run(their, frames, label=label, filling=found.runs + 2)
         company_names = [*sorted(others), *sorted(tiles)]
-        found = _with(found, alone, done, full, names, company_names, run_seed)
+        found = _with(found, alone, done, their, names, company_names, run_seed)
     return found
 
 
@@ -251,9 +276,11 @@ def _refuse_no_room(full: System, tiles: Mapping[str, int]) -> None:
 
 def _wants_more(found: Campaign) -> bool:
     """Whether another run is needed: for neighbors, or for slots in which all were alive."""
+    if found.has_stopped:
+        return False
     if len(found.neighbors) < found.request.neighbors:
         return True
-    if found.first is not None or not found.short:
+    if found.has_found or not found.short:
         return False
     least = min(slots for *_, slots in found.short)
     runs_left = EXTRA_RUNS_MAX - found.extra_runs
@@ -269,13 +296,14 @@ def _with(
     found: Campaign,
     alone: Run,
     done: Run,
-    system: System,
+    made: Made,
     names: Sequence[str],
     company: Sequence[str],
     seed: int | None,
 ) -> Campaign:
     """The campaign with one more run; SEED is None for applications of the system itself."""
     number = found.runs
+    system = made.system
     verdicts = [check.compare(alone, done, system.number(name)) for name in names]
     first = next((each.first for each in verdicts if each.first), None)
     came = tuple(
@@ -283,6 +311,9 @@ def _with(
         for each in system.commands
         if each.operation == "load" and each.application in company
     )
+    broken, searched = _promises(found, alone, done, made, names, seed, verdicts)
+    if first is not None and first.resource == check.UNEXPLAINED and broken:
+        first = replace(first, resource=broken[0].resource)
     together = dict(found.together)
     for one, other in itertools.product(names, company):
         pair = system.number(one), system.number(other)
@@ -302,7 +333,46 @@ def _with(
         first=found.first or first,
         first_run=number if first and not found.first else found.first_run,
         together=together,
+        broken=_first_of_each((*found.broken, *broken)),
+        searched=searched,
+        has_stopped=done.stopped is not None,
     )
+
+
+def _first_of_each(broken: Sequence[promises.Finding]) -> tuple[promises.Finding, ...]:
+    """The first finding of each resource."""
+    firsts: dict[str, promises.Finding] = {}
+    for each in broken:
+        firsts.setdefault(each.resource, each)
+    return tuple(firsts.values())
+
+
+def _promises(
+    found: Campaign,
+    alone: Run,
+    done: Run,
+    made: Made,
+    names: Sequence[str],
+    seed: int | None,
+    verdicts: Sequence[check.Verdict],
+) -> tuple[list[promises.Finding], promises.Searched]:
+    """What one more run broke, by time, and all that was searched."""
+    keys = {
+        name: key_of(each)
+        for name, each in neighbor_seeds(NEIGHBORS_MAX * [(0, 0)], seed or 0).items()
+        if name in {each.name for each in made.system.applications}
+    }
+    broken, searched = promises.findings(made.system, done, made.base.content, keys, names)
+    memories = 0
+    for name, verdict in zip(names, verdicts, strict=True):
+        number = made.system.number(name)
+        difference, compared = promises.memory_difference(alone, done, number, verdict.until_cycle)
+        broken += [replace(difference, what=f"{name}: {difference.what}")] if difference else []
+        memories += compared
+    if done.stopped:
+        broken.append(promises.Finding(f"a tile stopped: {done.stopped}", "availability"))
+    searched += promises.Searched(memories=memories)
+    return broken, found.searched + searched
 
 
 def _refuse_stop(run: Run, when: str) -> None:
@@ -326,8 +396,18 @@ def show(found: Campaign) -> None:
     for (one, other, place), slots in found.together.items():
         count = output.count(slots, "slot")
         print(f"{one} and {other} were alive together in {count} of tile {place}")
-    if found.failure is None and found.first is None:
+    searched = found.searched
+    print(
+        f"{output.count(searched.lives, 'load')} of applications:"
+        f" tables, {searched.frames:,} frames and {searched.memories:,} memories compared,"
+        f" {output.count(searched.probes, 'probe')} of rights;"
+        f" {searched.slots_run:,} of {searched.slots_promised:,} promised slots run"
+    )
+    if found.failure is None and not found.has_found:
         print("no event moved by one cycle, and the output is the same")
+        print("no application reached or found what is not its own")
+    for each in found.broken:
+        print(f"broken promise of {each.resource}: {each.what}")
     if found.first is not None:
         first = found.first
         print(f"first difference: {first.event}, in run {found.first_run}")

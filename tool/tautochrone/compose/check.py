@@ -13,6 +13,7 @@ from tautochrone.compose.run import Mark, Run, Slot
 from tautochrone.compose.system import System, uses_link
 
 Event = tuple[int, str, int, int]  # Tile, what, which, cycle.
+UNEXPLAINED = "link"  # The resource of a difference that no count explains.
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,16 @@ class Verdict:
     events_compared: int
     largest_difference_cycles: int
     first: Difference | None
+
+    @property
+    def until_cycle(self) -> int | None:
+        """Until then nothing differed; None if nothing did. 0 if no cycle is known."""
+        if self.first is None:
+            return None
+        if self.first.is_count:
+            return 0
+        cycles = (self.first.alone, self.first.beside)
+        return min((each for each in cycles if each is not None), default=0)
 
 
 def slots_of(run: Run, place: int, application: int) -> list[Slot]:
@@ -123,7 +134,7 @@ def resource(alone: Run, beside: Run, application: int, first_place: int) -> str
             named = explain(alone, beside, application, place)
             if named is not None:
                 return named
-    return "link"
+    return UNEXPLAINED
 
 
 def resource_of_slots(alone: Run, beside: Run, application: int, place: int) -> str | None:

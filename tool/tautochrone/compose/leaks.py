@@ -6,13 +6,19 @@ reason, before anything is run; and one that was not found has a reason too.
 
 from collections.abc import Collection
 
-from tautochrone.compose.system import LOADER, System, channels_of
+from tautochrone.compose.pages import UNIT
+from tautochrone.compose.system import LOADER, System, channels_of, communication_frames
+from tautochrone.facts import tile_format as tile
 
-LEAKS = ("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-table")
+LEAKS = (
+    *("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-table"),
+    *("rights", "alias", "uncleared", "stale-token", "kernel-state"),
+)
 # In these a core keeps what another application left there.
-SAME_TILE = ("tlb", "one-table")
+SAME_TILE = ("tlb", "one-table", "alias")
 # These act from one slot on the next one of the tile.
 NEXT_SLOT = ("gate", "load-time", "kernel-path")
+NEIGHBOR_FIFO_BYTES = UNIT
 TABLE_APPLICATIONS = 4  # With 16 entries each, in the one table.
 NOT_FOUND = {
     "tlb": "without neighbors its pages leave the TLB too: compare one --application",
@@ -22,6 +28,11 @@ NOT_FOUND = {
     "kernel-path": "no task failed in a slot before one of its slots",
     "dma": "its words never met words of another channel",
     "one-table": "none of its pages had left the TLB",
+    "rights": "no application was loaded and ran",
+    "alias": "no load found another application with a page of the same size",
+    "uncleared": "no application was loaded and ran",
+    "stale-token": "no application with a FIFO was loaded and ran",
+    "kernel-state": "no neighbor was loaded and ran",
 }
 
 
@@ -35,11 +46,19 @@ def cannot_show(
     if leak in SAME_TILE and not any(
         has_company(system, place, names, neighbors) for place in tiles_of(system, names)
     ):
-        return "it acts on the translations of one core, and nobody else has a slot on their tiles"
+        what = "frames of one tile" if leak == "alias" else "the translations of one core"
+        return f"it acts on {what}, and nobody else has a slot on their tiles"
     if leak in NEXT_SLOT and not _has_slot_behind(leak, system, names, neighbors):
         return "it acts from one slot on the next, and no neighbor has a slot before one of theirs"
     if leak == "dma" and not _shares_link(system, names):
         return "it lets DMA channels delay each other, and no other application has one there"
+    if leak == "kernel-state" and not neighbors:
+        return "neighbors look for it, and the system has no idle slot for one"
+    if leak == "stale-token" and not (
+        any(each.fifos for each in system.applications if each.name in names)
+        or (neighbors and leaves_room(system, neighbors))
+    ):
+        return "no FIFO has communication memory: neither theirs nor one of a neighbor"
     if leak == "one-table":
         last = max(system.number(name) for name in names)
         if last >= TABLE_APPLICATIONS:
@@ -48,6 +67,20 @@ def cannot_show(
                 f" {system.applications[last].name} is number {last + 1} of the file"
             )
     return None
+
+
+def leaves_room(system: System, neighbors: Collection[tuple[int, int]]) -> bool:
+    """Whether communication memory is left for a FIFO of each neighbor."""
+    used = [0] * len(system.slots)
+    for (name, number, side), first in communication_frames(system).items():
+        application = system.applications[system.number(name)]
+        fifo = application.fifos[number]
+        place = system.tile_of(application, getattr(fifo, side))
+        assert place is not None
+        used[place] = max(used[place], first + fifo.page_bytes // UNIT)
+    for place, _ in neighbors:
+        used[place] += 2 * NEIGHBOR_FIFO_BYTES // UNIT
+    return max(used) <= tile.SIZE_COMMUNICATION_FRAMES
 
 
 def tiles_of(system: System, names: Collection[str]) -> list[int]:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tautochrone.compose.audit import Audit
 from tautochrone.compose.making import Made
 from tautochrone.errors import TauError
 from tautochrone.facts import tile_format as tile
@@ -93,6 +94,7 @@ class Run:
     console: str
     messages: str
     tiles: list[TileRun]
+    audits: tuple[Audit, ...] = ()  # Of each tile, if asked for.
 
     def events(self, application: int) -> list[tuple[int, int, int]]:
         """Tile, value and cycle of each mark of an application, by time on each tile."""
@@ -149,17 +151,25 @@ def run(
     dma_turns: bool = True,
     unit_parameters: tuple[str, ...] = (),
     label: str = "the simulation",
+    filling: int = 0,
 ) -> Run:
-    """Simulate under a bar with this label. Raises TauError if the simulator cannot be run."""
+    """Simulate under a bar with this label. Raises TauError if the simulator cannot be run.
+
+    With a FILLING memory begins with numbers chosen by it, as if others had been there, and what
+    applications reach is audited.
+    """
     simulator, _ = simulator_of(tiles, unit_parameters)
     image = folder / "system.bin"
     image.write_bytes(content)
     words = ["--program", kernel, "--image", f"{image}@0"]
     words += [] if dma_turns else ["--no-dma-turns"]
-    done = simulate(simulator, words, cycles_max, tiles=tiles, label=label)
+    words += ["--fill", filling] if filling else []
+    done = simulate(simulator, words, cycles_max, tiles=tiles, label=label, has_audit=filling != 0)
     if not done.summary:  # Results may be empty: a kernel that was not ready records nothing.
         raise TauError("the simulator failed", "read its messages above", said=done.messages)
-    return Run(done.code, done.console, done.messages, [read(each) for each in done.results])
+    records = [read(each) for each in done.results]
+    audits = tuple(map(Audit.read, done.audits))
+    return Run(done.code, done.console, done.messages, records, audits)
 
 
 def run_made(
@@ -168,13 +178,16 @@ def run_made(
     major_frames: int,
     leak: str = "none",
     label: str = "the simulation",
+    filling: int = 0,
 ) -> Run:
     """Simulate so many major frames of the tile that has the most slots."""
     system = made.system
     slots = major_frames * max(map(len, system.slots))
     cycles = system.start_cycle + slots * (system.user_slot_cycles + system.os_slot_cycles)
     tiles = len(system.slots)
-    return run(folder, made.kernel, made.content, tiles, cycles, leak != "dma", label=label)
+    turns = leak != "dma"
+    files = (folder, made.kernel, made.content)
+    return run(*files, tiles, cycles, turns, label=label, filling=filling)
 
 
 def _count(slot: Slot, before: Record, after: Record) -> None:

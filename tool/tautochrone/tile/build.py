@@ -213,7 +213,7 @@ def key(options: Options) -> str:
     hardware = root() / "hw"
     ours = [*sources(options.unit), *(hardware / "tile/sim").iterdir()]
     ours += hardware.glob("socket/rtl/*.svh")
-    ours += [root() / f"facts/gen/tau_{name}_format.h" for name in ("host", "tile")]
+    ours += [root() / f"facts/gen/tau_{name}_format.h" for name in ("compose", "host", "tile")]
     for path in sorted(ours):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]

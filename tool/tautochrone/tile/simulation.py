@@ -48,6 +48,7 @@ class Simulation:
     messages: str
     summary: dict[str, Any]
     results: tuple[bytes, ...]
+    audits: tuple[bytes, ...] = ()
 
     @property
     def tile(self) -> dict[str, Any]:
@@ -70,11 +71,13 @@ def simulate(
     commands: bytes | None = None,
     tiles: int = 1,
     label: str = "the simulation",
+    has_audit: bool = False,
 ) -> Simulation:
     """Run a simulator with WORDS on its command line: `--program`, a path, and other options.
 
     The first tile gets the commands. Results are empty, and so is the summary, if the simulator
-    did not come to write them. Raises TauError if it cannot be started, or takes too long.
+    did not come to write them. HAS_AUDIT: with what applications reach (hw/tile/doc/audit.md).
+    Raises TauError if it cannot be started, or takes too long.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -84,6 +87,9 @@ def simulate(
         line += ["--summary", str(summary)]
         for path in results:
             line += ["--results", str(path)]
+        audits = [folder / f"audit-{number}.bin" for number in range(tiles if has_audit else 0)]
+        for path in audits:
+            line += ["--audit", str(path)]
         if commands is not None:
             given = folder / "commands.bin"
             given.write_bytes(commands)
@@ -95,8 +101,12 @@ def simulate(
             done.stdout,
             done.stderr,
             json.loads(summary.read_text("utf-8")) if summary.exists() else {},
-            tuple(path.read_bytes() if path.exists() else b"" for path in results),
+            *(tuple(map(_bytes_of, paths)) for paths in (results, audits)),
         )
+
+
+def _bytes_of(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
 
 
 class Conversation:

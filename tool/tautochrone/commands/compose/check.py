@@ -109,4 +109,4 @@ def command(
             else "check another system: docs/design/kernel.md says what each leak needs",
         )
         return EXIT_FAILED
-    return EXIT_LIMIT_EXCEEDED if found.first else EXIT_DONE
+    return EXIT_LIMIT_EXCEEDED if found.has_found else EXIT_DONE

@@ -1,0 +1,285 @@
+"""What a system promises beside time and output: memory, rights, frames, tokens, slots.
+
+Each life of each application is compared with the system: its table with the page list, its frames
+with those of the others, its pages with what the loader had to put there and with the patterns of
+neighbors. Neighbors tell what they reached (kernel/systems/neighbors). An application that has a
+slot gets it until the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tautochrone.compose import check
+from tautochrone.compose.audit import Entry, Snapshot
+from tautochrone.compose.pages import EXECUTE, READ, WRITE, Page
+from tautochrone.compose.run import Run
+from tautochrone.compose.system import System, pages_of
+from tautochrone.facts import compose_format as facts
+from tautochrone.facts import tile_format as tile
+
+RIGHTS = ((READ, "read"), (WRITE, "write"), (EXECUTE, "execute"))
+REACHED, FOUND = "reached: ", "found: "  # What a neighbor prints (kernel/systems/neighbors).
+OWN_KINDS = (facts.PAGE_KIND_OWN, facts.PAGE_KIND_POOL)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A promise that was broken: of which shared resource, and in which cycle, if it has one."""
+
+    what: str
+    resource: str
+    cycle: int = 0
+
+
+@dataclass(frozen=True)
+class Searched:
+    """How much was looked at."""
+
+    lives: int = 0
+    frames: int = 0
+    memories: int = 0
+    probes: int = 0
+    slots_promised: int = 0
+    slots_run: int = 0
+
+    def __add__(self, other: Searched) -> Searched:
+        one, two = vars(self), vars(other)
+        return Searched(**{name: one[name] + two[name] for name in one})
+
+
+@dataclass(frozen=True)
+class Image:
+    """What a loader has to put into pages: bytes at addresses, 0 elsewhere."""
+
+    parts: tuple[tuple[int, bytes], ...]
+
+    @classmethod
+    def of(cls, executable: Path, base: bytes) -> Image:
+        """An executable's segments, and the base code."""
+        from elftools.elf.elffile import ELFFile
+
+        with open(executable, "rb") as file:
+            segments = ELFFile(file).iter_segments()
+            parts = [(e["p_vaddr"], e.data()) for e in segments if e["p_type"] == "PT_LOAD"]
+        return cls((*parts, (facts.ADDRESS_BASE, base)))
+
+    def first_wrong(self, entry: Entry, found: bytes) -> int | None:
+        """The first address of a page that holds something else when the application begins.
+
+        The loader copies words: the rest of a segment's last word counts as the segment's.
+        """
+        wanted = bytearray(len(found))
+        for address, content in self.parts:
+            first = max(address - entry.address, 0)
+            end = min(address + len(content) - entry.address, len(found))
+            if first < end:
+                place = first + entry.address - address
+                wanted[first:end] = content[place : place + end - first]
+                last = min(-(-end // 4) * 4, len(found))
+                wanted[end:last] = found[end:last]
+        if wanted == found:
+            return None
+        return entry.address + next(at for at in range(len(found)) if wanted[at] != found[at])
+
+
+def findings(
+    system: System, run: Run, base: bytes, keys: Mapping[str, int], names: Sequence[str]
+) -> tuple[list[Finding], Searched]:
+    """What was broken in a run, and how much was looked at. Only NAMES are promised their slots.
+
+    KEYS: of each neighbor, the word that fills its memory.
+    """
+    found: list[Finding] = []
+    searched = Searched()
+    numbered = {system.number(name): key for name, key in keys.items()}
+    for place in range(len(run.audits)):
+        begins = _begins(run, place)
+        searched += Searched(lives=len(begins))
+        for snapshot in run.audits[place].snapshots:
+            said = _of_snapshot(system, snapshot, place, base, snapshot in begins, numbered)
+            found += [Finding(f"{what} on tile {place}", each, snapshot.cycle) for what, each in said]
+            searched += Searched(frames=len(snapshot.content) // facts.SIZE_PAGE_BYTES_MIN)
+    for name in keys:
+        found += _told(system, run, name)
+        searched += Searched(probes=len(run.events(system.number(name))))
+    for name in names:
+        lost, counts = _slots(system, run, name)
+        found += lost
+        searched += counts
+    return sorted(found, key=lambda each: each.cycle), searched
+
+
+def memory_difference(
+    alone: Run, beside: Run, number: int, until: int | None
+) -> tuple[Finding | None, int]:
+    """The first slot that begins with other memory than alone, and how many were compared.
+
+    From cycle UNTIL on a difference is a consequence.
+    """
+    compared = 0
+    found: list[Finding] = []
+    for place in range(len(beside.audits)):
+        pairs = zip(*(check.slots_of(run, place, number) for run in (alone, beside)), strict=False)
+        for count, slots in enumerate(pairs):
+            one, two = (
+                run.audits[place].hashes.get((number, slot.first_cycle))
+                for run, slot in zip((alone, beside), slots, strict=True)
+            )
+            compared += one is not None and two is not None
+            cycle = slots[1].first_cycle
+            if one != two and (until is None or cycle <= until):
+                what = f"its memory at the start of slot {count} on tile {place} differs from alone"
+                found.append(Finding(what, "memory", cycle))
+                break
+    return min(found, key=lambda each: each.cycle, default=None), compared
+
+
+def _begins(run: Run, place: int) -> list[Snapshot]:
+    """The first snapshot of each life: the one behind its load."""
+    found = []
+    for application, loaded in run.tiles[place].loaded:
+        for each in run.audits[place].snapshots:
+            if each.application == application and each.cycle >= loaded and not each.is_end:
+                found.append(each)
+                break
+    return found
+
+
+def _of_snapshot(
+    system: System,
+    snapshot: Snapshot,
+    place: int,
+    base: bytes,
+    is_begin: bool,
+    keys: Mapping[int, int],
+) -> Iterator[tuple[str, str]]:
+    """What is wrong with it, and the resource."""
+    application = system.applications[snapshot.application]
+    pages = pages_of(system, application, place)
+    wrong = _wrong_table(snapshot, pages, is_begin) or _alias(system, snapshot, pages)
+    if wrong is not None:
+        yield f"{application.name}: {wrong[0]}", wrong[1]
+        return
+    image = Image.of(application.executable, base) if is_begin else None
+    for entry, content in snapshot.pages():
+        kind = pages[entry.number].kind
+        at = f"{application.name}: the page at {entry.address:#x}"
+        for number in _patterns(content, keys) - {snapshot.application}:
+            yield f"{at} has words of {system.applications[number].name}", "memory"
+            return
+        if image is None:
+            continue
+        if kind == facts.PAGE_KIND_FIXED:
+            if not snapshot.has_run and any(content):
+                yield f"{at} has tokens before its life begins", "token"
+                return
+        elif kind != facts.PAGE_KIND_POOL:
+            first = image.first_wrong(entry, content)
+            if first is not None:
+                yield f"{at} was not cleared, or not filled, at {first:#x}", "memory"
+                return
+
+
+def _wrong_table(
+    snapshot: Snapshot, pages: Sequence[Page], is_begin: bool
+) -> tuple[str, str] | None:
+    """What is wrong with a table, and the resource; None if it is what the page list says."""
+    entries = {entry.number: entry for entry in snapshot.entries(snapshot.application)}
+    for number, entry in entries.items():
+        at = f"the page at {entry.address:#x}"
+        if number >= len(pages):
+            return f"{at} is in no page list", "rights"
+        page = pages[number]
+        if (entry.address, entry.order) != (page.address, page.order):
+            return f"{at} stands for the one at {page.address:#x}", "page mix"
+        if entry.rights != page.rights:
+            return f"{at} allows {_rights(entry.rights)}, not {_rights(page.rights)}", "rights"
+        if page.kind == facts.PAGE_KIND_FIXED and entry.frame != page.frame:
+            return f"{at} has frame {entry.frame:#x}, not {page.frame:#x}", "alias"
+    for number, page in enumerate(pages):
+        if is_begin and number not in entries and page.kind != facts.PAGE_KIND_POOL:
+            return f"the page at {page.address:#x} is not mapped", "rights"
+    return None
+
+
+def _alias(
+    system: System, snapshot: Snapshot, pages: Sequence[Page]
+) -> tuple[str, str] | None:
+    """A frame of an own page that another page has too, or that is none of the loader's."""
+    memory = range(system.frame_first, system.frame_first + system.frame_count)
+    own: dict[int, int] = {}
+    for entry in snapshot.entries(snapshot.application):
+        at = f"the page at {entry.address:#x} has frame"
+        for frame in entry.frames if pages[entry.number].kind in OWN_KINDS else ():
+            if frame in own or frame not in memory:
+                return f"{at} {frame:#x}, which is not its own", "alias"
+            own[frame] = entry.address
+    for number, application in enumerate(system.applications):
+        for entry in snapshot.entries(number) if number != snapshot.application else ():
+            for frame in own.keys() & set(entry.frames if entry.is_memory else ()):
+                at = f"the page at {own[frame]:#x} has frame {frame:#x}"
+                return f"{at}, as {application.name} at {entry.address:#x}", "alias"
+    return None
+
+
+def _rights(rights: int) -> str:
+    return "/".join(name for bit, name in RIGHTS if rights & bit) or "nothing"
+
+
+def _patterns(content: bytes, keys: Mapping[int, int]) -> set[int]:
+    """The neighbors whose words are in a page."""
+    import numpy as np
+
+    words = np.frombuffer(content, dtype="<u4")
+    met = set(words[np.isin(words, list(keys.values()))].tolist()) if keys else set()
+    return {number for number, key in keys.items() if key in met}
+
+
+def _told(system: System, run: Run, name: str) -> Iterator[Finding]:
+    """What a neighbor reached though it may not, or found though nobody gave it."""
+    for line in run.output(system.number(name)):
+        for word, resource in ((REACHED, "rights"), (FOUND, "kernel state")):
+            if word in line:
+                yield Finding(f"{name} {word}{line.partition(word)[2]}", resource)
+
+
+def _is_promised(system: System, name: str, major_frame: int) -> bool:
+    """Whether the application runs in a major frame, by the last command for it."""
+    operation = "unload"
+    for command in system.commands:
+        if command.application == name and command.major_frame <= major_frame:
+            operation = command.operation
+    return operation == "load"
+
+
+def _slots(system: System, run: Run, name: str) -> tuple[list[Finding], Searched]:
+    """The first slot of each task that it was promised and did not get, and the counts.
+
+    A task that ends, waits or fails makes a call or an exception; then its slots may be idle.
+    """
+    found = []
+    number = system.number(name)
+    promised = ran = 0
+    for place, slots in enumerate(system.slots):
+        has_ended: dict[int, bool] = {}
+        for count, slot in enumerate(run.tiles[place].slots):
+            task = slot.owner & 0xFF
+            if slot.owner >> 8 != number:
+                continue
+            if not _is_promised(system, name, count // len(slots)):
+                has_ended.pop(task, None)
+                continue
+            promised += 1
+            is_lost = not check.did_run(slot) and not has_ended.get(task, False)
+            ran += not is_lost
+            if is_lost:
+                what = f"{name}.{system.applications[number].tasks[task]} did not get slot"
+                what = f"{what} {count} of tile {place}"
+                found.append(Finding(what, "availability", slot.owner_cycle))
+                has_ended[task] = True  # One is enough.
+            elif slot.is_idle:
+                has_ended[task] = True
+    return found[:1], Searched(slots_promised=promised, slots_run=ran)
