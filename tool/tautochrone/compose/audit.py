@@ -85,7 +85,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Audit:
-    """A tile's records: snapshots by time; a hash by application and cycle of a first instruction."""
+    """A tile's snapshots by time, and hashes by application and cycle of a first instruction."""
 
     snapshots: tuple[Snapshot, ...] = ()
     hashes: Mapping[tuple[int, int], int] = field(default_factory=dict)

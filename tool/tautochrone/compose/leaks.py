@@ -6,8 +6,15 @@ reason, before anything is run; and one that was not found has a reason too.
 
 from collections.abc import Collection
 
-from tautochrone.compose.pages import UNIT
-from tautochrone.compose.system import LOADER, System, channels_of, communication_frames
+from tautochrone.compose.pages import UNIT, Page
+from tautochrone.compose.system import (
+    LOADER,
+    System,
+    channels_of,
+    communication_frames,
+    pages_of,
+)
+from tautochrone.facts import compose_format as facts
 from tautochrone.facts import tile_format as tile
 
 LEAKS = (
@@ -52,6 +59,8 @@ def cannot_show(
         return "it acts from one slot on the next, and no neighbor has a slot before one of theirs"
     if leak == "dma" and not _shares_link(system, names):
         return "it lets DMA channels delay each other, and no other application has one there"
+    if leak == "page-mix" and all(page.order == 0 for page in _pages(system, names)):
+        return "all their pages have the smallest size, which no smaller ones can replace"
     if leak == "kernel-state" and not neighbors:
         return "neighbors look for it, and the system has no idle slot for one"
     if leak == "stale-token" and not (
@@ -67,6 +76,18 @@ def cannot_show(
                 f" {system.applications[last].name} is number {last + 1} of the file"
             )
     return None
+
+
+def _pages(system: System, names: Collection[str]) -> list[Page]:
+    """The pages of the applications NAMES that a load takes from the tile's memory."""
+    return [
+        page
+        for application in system.applications
+        for place in tiles_of(system, [application.name])
+        if application.name in names
+        for page in pages_of(system, application, place)
+        if page.kind == facts.PAGE_KIND_OWN
+    ]
 
 
 def leaves_room(system: System, neighbors: Collection[tuple[int, int]]) -> bool:

@@ -8,6 +8,7 @@ slot gets it until the end.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,13 +95,14 @@ def findings(
     """
     found: list[Finding] = []
     searched = Searched()
-    numbered = {system.number(name): key for name, key in keys.items()}
+    search = _Search(system, base, {system.number(name): key for name, key in keys.items()})
     for place in range(len(run.audits)):
         begins = _begins(run, place)
         searched += Searched(lives=len(begins))
         for snapshot in run.audits[place].snapshots:
-            said = _of_snapshot(system, snapshot, place, base, snapshot in begins, numbered)
-            found += [Finding(f"{what} on tile {place}", each, snapshot.cycle) for what, each in said]
+            wrong = search.wrong(snapshot, place, snapshot in begins)
+            if wrong is not None:
+                found.append(Finding(f"{wrong[0]} on tile {place}", wrong[1], snapshot.cycle))
             searched += Searched(frames=len(snapshot.content) // facts.SIZE_PAGE_BYTES_MIN)
     for name in keys:
         found += _told(system, run, name)
@@ -148,39 +150,47 @@ def _begins(run: Run, place: int) -> list[Snapshot]:
     return found
 
 
-def _of_snapshot(
-    system: System,
-    snapshot: Snapshot,
-    place: int,
-    base: bytes,
-    is_begin: bool,
-    keys: Mapping[int, int],
-) -> Iterator[tuple[str, str]]:
-    """What is wrong with it, and the resource."""
-    application = system.applications[snapshot.application]
-    pages = pages_of(system, application, place)
-    wrong = _wrong_table(snapshot, pages, is_begin) or _alias(system, snapshot, pages)
-    if wrong is not None:
-        yield f"{application.name}: {wrong[0]}", wrong[1]
-        return
-    image = Image.of(application.executable, base) if is_begin else None
-    for entry, content in snapshot.pages():
-        kind = pages[entry.number].kind
-        at = f"{application.name}: the page at {entry.address:#x}"
-        for number in _patterns(content, keys) - {snapshot.application}:
-            yield f"{at} has words of {system.applications[number].name}", "memory"
-            return
-        if image is None:
-            continue
+class _Search:
+    """What a system promises of tables and pages; KEYS has each neighbor's word by its number."""
+
+    def __init__(self, system: System, base: bytes, keys: Mapping[int, int]) -> None:
+        self._system, self._keys = system, keys
+        all_of_it = system.applications
+        self._pages = functools.cache(lambda each, place: pages_of(system, all_of_it[each], place))
+        self._image = functools.cache(lambda each: Image.of(all_of_it[each].executable, base))
+
+    def wrong(self, snapshot: Snapshot, place: int, is_begin: bool) -> tuple[str, str] | None:
+        """What is wrong first with a snapshot, and the resource; None if nothing is."""
+        pages = self._pages(snapshot.application, place)
+        name = self._system.applications[snapshot.application].name
+        wrong = _wrong_table(snapshot, pages, is_begin) or _alias(self._system, snapshot, pages)
+        if wrong is not None:
+            return f"{name}: {wrong[0]}", wrong[1]
+        for entry, content in snapshot.pages():
+            wrong = self._wrong_content(snapshot, content)
+            if wrong is None and is_begin:
+                wrong = self._wrong_begin(snapshot, entry, content, pages[entry.number].kind)
+            if wrong is not None:
+                return f"{name}: the page at {entry.address:#x} {wrong[0]}", wrong[1]
+        return None
+
+    def _wrong_content(self, snapshot: Snapshot, content: bytes) -> tuple[str, str] | None:
+        """A word of a neighbor in a page that is not its own."""
+        for number in _patterns(content, self._keys) - {snapshot.application}:
+            return f"has words of {self._system.applications[number].name}", "memory"
+        return None
+
+    def _wrong_begin(
+        self, snapshot: Snapshot, entry: Entry, content: bytes, kind: int
+    ) -> tuple[str, str] | None:
+        """What a page holds that the loader has not put there."""
         if kind == facts.PAGE_KIND_FIXED:
-            if not snapshot.has_run and any(content):
-                yield f"{at} has tokens before its life begins", "token"
-                return
-        elif kind != facts.PAGE_KIND_POOL:
-            first = image.first_wrong(entry, content)
-            if first is not None:
-                yield f"{at} was not cleared, or not filled, at {first:#x}", "memory"
-                return
+            is_wrong = not snapshot.has_run and any(content)
+            return ("has tokens before its life begins", "token") if is_wrong else None
+        first = self._image(snapshot.application).first_wrong(entry, content)
+        if kind == facts.PAGE_KIND_POOL or first is None:
+            return None
+        return f"was not cleared, or not filled, at {first:#x}", "memory"
 
 
 def _wrong_table(

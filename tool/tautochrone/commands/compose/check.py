@@ -75,11 +75,15 @@ def command(
     The neighbors run in idle slots. They divide, miss in the TLB, store across pages, call the
     kernel, sleep and fail. They start with the first load of the system, and are unloaded and
     loaded again during the run. The check compares the release of each slot, its first and last
-    instruction, its kernel calls and TLB misses, start and end of each iteration, and the output.
-    If an event moved, it names the first one, and the resource that was shared.
+    instruction, its kernel calls and TLB misses, start and end of each iteration, the output, and
+    the memory. If an event moved, it names the first one, and the resource that was shared.
 
-    Exit status 3 means that a cycle moved. Status 1: no cycle moved, but that shows nothing. An
-    application and a neighbor were alive together in too few slots, or the leak was not found.
+    It also searches every page table and every frame for what is not the application's own.
+    Neighbors try pages, devices and CSRs that they were not granted. Promised slots are counted.
+
+    Exit status 3 means that a cycle moved, or that a promise was broken. Status 1: nothing was
+    found, but that shows nothing. An application and a neighbor were alive together in too few
+    slots, or the leak was not found.
     """
     from tautochrone.compose import campaign, making
     from tautochrone.compose.description import read_description
