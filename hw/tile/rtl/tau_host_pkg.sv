@@ -27,6 +27,11 @@ package tau_host_pkg;
   import "DPI-C" function void tau_host_fault_repeated(int unsigned tile, int unsigned address,
                                                        int unsigned cause, int unsigned cycles,
                                                        longint unsigned cycle);
+  // Words of a kernel for the kernel of the other tile, which sees each SizeLinkCycles later.
+  import "DPI-C" function void tau_host_ready_set(int unsigned tile, int unsigned index,
+                                                  int unsigned value, longint unsigned cycle);
+  import "DPI-C" function int unsigned tau_host_ready(int unsigned tile, int unsigned index,
+                                                      longint unsigned cycle);
   // The memory tile, which all tiles share.
   import "DPI-C" function int unsigned tau_host_memory_tile(int unsigned word);
   // What a composable system tells (docs/spec/kernel.md, "Records of the simulator").

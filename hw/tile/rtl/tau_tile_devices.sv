@@ -91,6 +91,8 @@ module tau_tile_devices
         10'(RegisterStatus): rdata_o <= tau_host_pkg::tau_host_command_status(Tile);
         [10'(RegisterCommand) : 10'(RegisterCommand) + 10'd15]:
           rdata_o <= tau_host_pkg::tau_host_command_word(Tile, 32'(addr_i[3:2]));
+        [10'(RegisterReady) : 10'(RegisterReady) + 10'd63]:
+          rdata_o <= tau_host_pkg::tau_host_ready(Tile, 32'(addr_i[5:2]), cycle_o);
         default: rdata_o <= '0;
       endcase
     end
@@ -113,6 +115,8 @@ module tau_tile_devices
         [10'(RegisterStart) : 10'(RegisterStart) + 10'd127]:
           tau_host_pkg::tau_host_stopwatch(Tile, 32'(addr_i[6:4]), 32'(addr_i[3:2]), wdata_i,
                                            cycle_o);
+        [10'(RegisterReady) : 10'(RegisterReady) + 10'd63]:
+          tau_host_pkg::tau_host_ready_set(Tile, 32'(addr_i[5:2]), wdata_i, cycle_o);
         default: ;
       endcase
     end

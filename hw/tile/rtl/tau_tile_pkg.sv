@@ -40,6 +40,7 @@ package tau_tile_pkg;
   localparam logic [31:0] RegisterCounters = 32'h00000100;
   localparam logic [31:0] RegisterOwner = 32'h0000002c;
   localparam logic [31:0] RegisterDma = 32'h00000200;
+  localparam logic [31:0] RegisterReady = 32'h00000280;
   localparam logic [31:0] CounterFetchesLocal = 32'h00000000;
   localparam logic [31:0] CounterFetchesWindow = 32'h00000001;
   localparam logic [31:0] CounterLoadsLocal = 32'h00000002;

@@ -51,6 +51,11 @@ def test_a_word_arrives_a_constant_time_later(done: Simulation) -> None:
     assert said(done)[1, "link"] == [LINK_CYCLES]
 
 
+def test_a_ready_word_arrives_like_a_word_of_the_link(done: Simulation) -> None:
+    assert said(done)[1, "ready"] == [LINK_CYCLES]
+    assert [said(done)[tile, "ready behind"] for tile in (0, 1)] == [[0], [0]]
+
+
 def test_stores_of_bytes_arrive_and_others_do_not(done: Simulation) -> None:
     assert said(done)[1, "link bytes"] == [1]
     assert said(done)[1, "link outside"] == [0]

@@ -9,7 +9,7 @@
 enum { LINK_PAGE = 4, OUTSIDE_PAGE, DMA_PAGE, OTHER_DMA_PAGE, SYSTEM_PAGE, SOURCE_PAGE };
 enum { SOURCE_FRAME = 80, WORDS = 12, MANY_WORDS = 1000000 };
 enum { MINE = 5, NEIGHBOR = 2 };  // channels; without turns the lower one goes first
-enum { PAGE_BYTES = 1024, RIGHTS = TAU_TILE_READ | TAU_TILE_WRITE };
+enum { PAGE_BYTES = 1024, READY_WORDS = 16, RIGHTS = TAU_TILE_READ | TAU_TILE_WRITE };
 static const uint32_t PERIOD_CYCLES = 2000;
 
 static uint32_t frame_bits;
@@ -75,20 +75,21 @@ FETCHED_ALIKE static uint32_t load(volatile uint32_t *word, uint32_t value) {
 }
 
 // Which cycle after its store a word can be read in, on the other tile.
-static void link_latency(uint32_t tile) {
+static void link_latency(uint32_t tile, const char *name, volatile uint32_t *sent,
+                         volatile uint32_t *seen, uint32_t words_mask) {
     uint32_t first = TRIALS;
     uint32_t (*volatile access)(volatile uint32_t *, uint32_t) = tile == 0 ? store : load;
-    volatile uint32_t *volatile words = tile == 0 ? page(LINK_PAGE) : frame(3);
+    volatile uint32_t *volatile words = tile == 0 ? sent : seen;
     volatile const uint32_t delay_mask = 0 - tile;
     store(page(LINK_PAGE) + TRIALS, 0);  // in the TLB
     for (uint32_t trial = 0; trial < TRIALS; trial++) {
         meet();
         wait(trial & delay_mask);
-        if (access(words + trial, trial + 1) == trial + 1 && first == TRIALS)
+        if (access(words + (trial & words_mask), trial + 1) == trial + 1 && first == TRIALS)
             first = trial;
     }
     if (tile == 1)
-        print("link ", first);
+        print(name, first);
 }
 
 static void link_bytes(uint32_t tile) {
@@ -221,8 +222,12 @@ static void refusals(void) {
 
 int main(void) {
     const uint32_t tile = tau_tile_read(TAU_TILE_REGISTER_NUMBER);
+    volatile uint32_t *ready = tau_tile_register(TAU_TILE_REGISTER_READY);
     map();
-    link_latency(tile);
+    link_latency(tile, "link ", page(LINK_PAGE), frame(3), UINT32_MAX);
+    link_latency(tile, "ready ", ready, ready, READY_WORDS - 1);
+    ready[READY_WORDS] = 1;  // behind the last word
+    print("ready behind ", ready[READY_WORDS]);
     link_bytes(tile);
     dma(tile);
     if (tile == 0) {
