@@ -3,8 +3,8 @@
     refusal(["-O3", "-wrapper"])    # (1, "-wrapper is not a flag that …")
     linker_flags(["-O3", "-lown"])  # ["-lown"]
 
-Only listed ones pass: none runs another program, loads a plugin, reads further flags from a file, or
-names a file to write.
+Only listed ones pass: none runs another program, loads a plugin, reads further flags from a file,
+or names a file to write.
 """
 
 import re
@@ -24,8 +24,8 @@ ALLOWED = re.compile(
     r"|-O(?:[0-3gsz]|fast)?|-g(?:[0-3]|dwarf(?:-[2-5])?)?|-std=[a-z0-9:+]+"
     r"|-x(?:c|assembler|assembler-with-cpp|none)|-w|-ansi|-pedantic(?:-errors)?"
     # Of -f not what loads code, runs programs or writes files.
-    r"|-f(?!plugin|prof|auto-prof|branch-|dump|use-|opt-|lto|ltrans|wpa|save|call|comp|off|diag|test-)"
-    r"[A-Za-z0-9_.,+=-]+"
+    r"|-f(?!plugin|prof|auto-prof|branch-|dump|use-|opt-|lto|ltrans|wpa|save|call|comp|off|diag"
+    r"|test-)[A-Za-z0-9_.,+=-]+"
     r"|-m[A-Za-z0-9_.,+=-]+|-W[A-Za-z0-9+=-]*"
     rf"|-Wl(?:,(?:{_LINKED}))+"
 )
