@@ -64,9 +64,10 @@ class Good:
         """The words of a file."""
         return struct.unpack(f"<{len(content) // 4}I", content[: len(content) // 4 * 4])
 
-    def row(self, offset: int, words: int, row: int = 0) -> int:
+    def row(self, offset: int, words: int, row: int = 0, tile: int = 0) -> int:
         """Where a row of the table lies whose offset the header has at OFFSET."""
-        return self.part + self.words[self.part + offset] // 4 + words * row
+        part = self.words[tile] // 4
+        return part + self.words[part + offset] // 4 + words * row
 
     def page(self, number: int, kind: int, rights: int) -> tuple[int, int]:
         """Where the first page of an application on tile 0 with KIND and RIGHTS lies, and the
@@ -192,7 +193,6 @@ PAGES = {
     "a bit above the rights": (OWN, 3, 1, EXECUTE << 1),
     "an order too large": (OWN, 3, 0, LARGER << 3),
     "a page that overlaps the next, or is not aligned": (OWN, 3, 0, LARGER),
-    "a page beyond the window": (POOL, 3, 0, 1 << 18),
     "a page before the one before": (OWN, 3, 0, 1 << 10),
     "base code that is readable": (BASE, 4, 1, READ),
     "base code that is writable": (BASE, 4, 1, WRITE),
@@ -236,15 +236,28 @@ def test_a_frame_that_was_not_granted_is_refused(good: Good, name: str) -> None:
     assert (good.answer({row + 1: changed}) or "accepted").startswith("pages overlap")
 
 
+def test_a_page_beyond_the_window_is_refused(good: Good) -> None:
+    """[KRN-16]: the last page of the list, which no other follows."""
+    last = len(pages_of(good.system, good.system.applications[0], 0)) - 1
+    row = good.row(facts.HEADER_PAGE_OFFSET, facts.SYSTEM_PAGE_WORDS, last)
+    pair = {good.row(facts.HEADER_APPLICATION_OFFSET, 8, 1) + facts.APPLICATION_PAGE_COUNT: 0}
+    assert good.answer(pair | {row: (1 << 18) - 1}) is None
+    assert (good.answer(pair | {row: 1 << 18}) or "accepted").startswith("pages overlap")
+
+
 def test_nobody_has_pages_of_what_another_was_granted(good: Good) -> None:
-    """[KRN-17, KRN-18, KRN-19]: each grant and the channel, given to the other application."""
-    grants = good.words[good.part + facts.HEADER_GRANT_COUNT]
-    assert grants == 4
-    for row in range(grants):
-        place = good.row(facts.HEADER_GRANT_OFFSET, facts.SYSTEM_GRANT_WORDS, row)
-        if row < 2:  # The rest is of FIFOs on tile 1, whose part has a copy.
-            said = good.answer({place + facts.GRANT_APPLICATION: 0}) or "accepted"
-            assert "not granted" in said, row
+    """[KRN-17, KRN-18, KRN-19]: each grant, given to the other application, smaller, or wrong."""
+    assert good.words[good.part + facts.HEADER_GRANT_COUNT] == 4
+    for row in range(4):
+        tile = int(row > 0)  # Whose communication memory it is, and whose list has its page.
+        place = good.row(facts.HEADER_GRANT_OFFSET, facts.SYSTEM_GRANT_WORDS, row, tile)
+        assert good.words[place + facts.GRANT_TILE] == tile
+        frames = good.words[place + facts.GRANT_FRAMES]
+        changes = [{place + facts.GRANT_APPLICATION: 0}]
+        if frames > 1:
+            changes.append({place + facts.GRANT_FRAMES: frames - 1})
+        for each in changes:
+            assert "not granted" in (good.answer(each, tile) or "accepted"), (row, each)
         for word, value in (
             (facts.GRANT_APPLICATION, 2),
             (facts.GRANT_FRAMES, 0),
@@ -252,11 +265,14 @@ def test_nobody_has_pages_of_what_another_was_granted(good: Good) -> None:
             (facts.GRANT_FRAME, 64),
             (facts.GRANT_FRAME, MANY),
         ):
-            said = good.answer({place + word: value}) or "accepted"
+            said = good.answer({place + word: value}, tile) or "accepted"
             assert said.startswith("two grants overlap"), (row, word, value)
-        if row > 0 and good.words[place + facts.GRANT_TILE] == good.words[place - 3]:
-            said = good.answer({place - 1: 64}) or "accepted"  # reaches into this row
+        if row > 1:
+            before = place - facts.SYSTEM_GRANT_WORDS
+            reach = good.words[place + facts.GRANT_FRAME] - good.words[before + facts.GRANT_FRAME]
+            said = good.answer({before + facts.GRANT_FRAMES: reach + 1}, tile) or "accepted"
             assert said.startswith("two grants overlap"), row
+            assert good.answer({before + facts.GRANT_FRAMES: reach}, tile) is None, row
 
 
 def test_a_device_has_one_owner(good: Good) -> None:
