@@ -1,4 +1,4 @@
-"""Which flags a user's file may give to the compiler and the linker [SYS-17].
+"""Which flags a user's file may give to the compiler and the linker [SYS-19].
 
     refusal(["-O3", "-wrapper"])    # (1, "-wrapper is not a flag that …")
     linker_flags(["-O3", "-lown"])  # ["-lown"]
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 NEXT_STEP = (
     "use -D, -U, -I, -O, -g, -std=, -x, -f or -m with a name, -W with a warning, -l, -L,"
-    " or -Wl, with --defsym, --undefined, --wrap or a switch; see docs/spec/system.md, SYS-17"
+    " or -Wl, with --defsym, --undefined, --wrap or a switch; see docs/spec/system.md, SYS-19"
 )
 _LINKED = (
     r"--(?:defsym=|defsym,|undefined=|wrap=)[A-Za-z0-9_.$=+*()-]+"

@@ -37,7 +37,7 @@ def test_a_flag_that_only_compiles_passes(flag: str) -> None:
 
 @pytest.mark.parametrize("flag", REFUSED)
 def test_a_flag_that_does_more_is_refused(flag: str) -> None:
-    """[SYS-17]: by its place, whatever comes before it."""
+    """[SYS-19]: by its place, whatever comes before it."""
     place, said = user_flags.refusal(["-O2", flag, "-w"]) or (-1, "")
     assert place == 1 and said.startswith(f"{flag} is not among the flags")
 
