@@ -1,15 +1,16 @@
-"""What the check searches, on records made by hand: each way to break a promise, and none broken."""
+"""What the check searches, on records made by hand: each way to break a promise, and none."""
 
 import struct
 from pathlib import Path
 
 import pytest
 
-from tautochrone.compose import leaks, promises
+from tautochrone.compose import campaign, leaks, promises
 from tautochrone.compose.audit import ENTRY, HEAD, TABLES_BYTES, VALID, Audit, Entry, Snapshot
 from tautochrone.compose.pages import EXECUTE, READ, WRITE, Page
 from tautochrone.compose.run import Run, Slot, TileRun
-from tautochrone.compose.system import Application, Command, Fifo, System
+from tautochrone.compose.making import Made, base_of
+from tautochrone.compose.system import Application, Command, Fifo, System, pages_of
 from tautochrone.facts import compose_format as facts
 from tautochrone.facts import tile_format as tile
 
@@ -171,3 +172,12 @@ def test_neighbors_get_fifos_while_communication_memory_is_left() -> None:
     system = System((full,), (("loader", "a.work", "idle"),), ())
     assert leaks.leaves_room(system, 16 * [(0, 2)])
     assert not leaks.leaves_room(system, 17 * [(0, 2)])
+
+
+def test_a_neighbor_fits_into_the_one_table_of_a_leak(tmp_path: Path) -> None:
+    system = System((), (("loader", "idle"),), ())
+    made = Made(system, base_of(tmp_path), tmp_path, b"", ())
+    full = campaign.beside(made, tmp_path, [(0, 1)], 1)
+    entries = len(pages_of(full, full.applications[0], 0))
+    assert full.applications[0].fifos
+    assert entries <= facts.LIMIT_ENTRIES // leaks.TABLE_APPLICATIONS
