@@ -1,4 +1,4 @@
-"""Golden model of hw/composable: two small TLBs over a page table of 64 entries, loaded at once.
+"""Golden model of hw/composable: lines and two small TLBs over a page table of 64 entries.
 
 `load`, `find` and `lookup` are its functions; `step` adds the cycles [P2-8, P2-13]. Cost: linear in
 entries.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from model.mmu_cycle import PORTS, UNMAPPED, WRITE, Inputs, Lookup, Outputs, Result, answer
+from model.mmu_cycle import PORTS, UNMAPPED, Inputs, Lookup, Outputs, Result, answer
 
 TABLE_ENTRIES = 64
 TABLE_WORDS = 2 * TABLE_ENTRIES
@@ -22,6 +22,8 @@ ORDER_SHIFT = 26
 VALID = 1 << 31
 RIGHTS_SHIFT = 27
 REFUSED_MAX = 65535
+BLOCK_PAGES = 4  # A line has the translation of a block of so many of the smallest pages.
+LINES = (16, 64)  # Of fetches, of data.
 
 
 @dataclass(frozen=True)
@@ -57,22 +59,25 @@ class Entry:
 
 @dataclass(frozen=True)
 class OnItsWay:
-    """A lookup that was taken: the entry that it hit, and its TLB; None after a miss.
+    """A lookup that was taken: the entry of the TLB that it hit; None after a miss.
 
     `due` is its cycle.
     """
 
     lookup: Lookup
     entry: Entry | None
-    place: int | None
     due: int
 
 
 class Composable:
-    """The unit with TLBs of `entries`; numbers of pages and frames have so many bits."""
+    """The unit with TLBs of `entries`; numbers of pages and frames have so many bits. `lines`: of
+    each port."""
 
-    def __init__(self, page_bits: int, frame_bits: int, entries: int) -> None:
+    def __init__(
+        self, page_bits: int, frame_bits: int, entries: int, lines: tuple[int, int] = LINES
+    ) -> None:
         self.page_bits, self.frame_bits, self.entries = page_bits, frame_bits, entries
+        self.lines_of = lines
         self.table: list[Entry | None] = [None] * TABLE_ENTRIES
         self.forget()
         self.doubtful = self.refused = 0
@@ -83,11 +88,11 @@ class Composable:
         self.read_value: int | None = None
 
     def forget(self) -> None:
-        """Both TLBs are empty, and their first entry is filled next."""
+        """Lines and TLBs are empty, and the first entry of each TLB is filled next."""
         self.tlbs: list[list[Entry | None]] = [[None] * self.entries for _ in PORTS]
         self.next = [0, 0]
-        # The places used last, by stores and by all others.
-        self.last: list[dict[int, int]] = [{0: 0, WRITE: 0} for _ in PORTS]
+        # Of each line in use, its block and the entry that translates it.
+        self.lines: list[dict[int, tuple[int, Entry]]] = [{} for _ in PORTS]
 
     def entry(self, page_word: int, frame_word: int) -> Entry | None:
         """The entry that two words are, None for an empty one. Raises ValueError if it is doubtful:
@@ -141,12 +146,22 @@ class Composable:
         self.next[port] = (place + 1) % self.entries
         return place
 
+    def line(self, port: int, page: int) -> int:
+        """The line of the block that `page` is in."""
+        block, lines = page // BLOCK_PAGES, self.lines_of[port]
+        above = block // lines
+        return (block ^ (above ^ above // 4) * 16) % lines
+
+    def keep(self, port: int, page: int, entry: Entry) -> None:
+        """The line of `page` has the translation of `entry`."""
+        self.lines[port][self.line(port, page)] = (page // BLOCK_PAGES, entry)
+
     def last_frame(self, port: int, lookup: Lookup) -> int | None:
-        """The frame for `lookup` if the translation in the place its kind used last allows it."""
-        last = self.tlbs[port][self.last[port][lookup.access & WRITE]]
-        if last is None or not last.has(lookup.page) or lookup.access & ~last.rights:
+        """The frame for `lookup` if its line has the block, and the translation there allows it."""
+        block, entry = self.lines[port].get(self.line(port, lookup.page), (0, None))
+        if entry is None or block != lookup.page // BLOCK_PAGES or not entry.has(lookup.page):
             return None
-        return last.frame_of(lookup.page)
+        return None if lookup.access & ~entry.rights else entry.frame_of(lookup.page)
 
     def lookup(self, port: int, lookup: Lookup) -> tuple[Result, int]:
         """The answer to a lookup by itself, and its cycles."""
@@ -163,7 +178,7 @@ class Composable:
             place = self.fill(port, found)
         entry = self.tlbs[port][place]
         assert entry is not None
-        self.last[port][lookup.access & WRITE] = place
+        self.keep(port, lookup.page, entry)
         return answer(entry.rights, entry.frame_of(lookup.page), lookup.access), cycles
 
     def starts(self, write: tuple[int, int] | None) -> bool:
@@ -202,7 +217,7 @@ class Composable:
                     if place is None:
                         self.miss(port)
                     due = self.now + (1 if entry else MISS_CYCLES)
-                    self.on_its_way[port] = OnItsWay(asked, entry, place, due)
+                    self.on_its_way[port] = OnItsWay(asked, entry, due)
             if coming is not None and coming.due == self.now:
                 found = coming.entry or self.find(coming.lookup.page)
                 hits[port], misses[port] = coming.entry is not None, coming.entry is None
@@ -210,12 +225,13 @@ class Composable:
                 if found is not None:
                     frame = found.frame_of(coming.lookup.page)
                     results[port] = answer(found.rights, frame, coming.lookup.access)
-                    place = self.fill(port, found) if coming.place is None else coming.place
-                    self.last[port][coming.lookup.access & WRITE] = place
+                    self.keep(port, coming.lookup.page, found)
+                    if coming.entry is None:
+                        self.fill(port, found)
                 self.on_its_way[port] = None
             elif coming is not None and forgets:
                 again = self.now + MISS_CYCLES
-                self.on_its_way[port] = OnItsWay(coming.lookup, None, None, again)
+                self.on_its_way[port] = OnItsWay(coming.lookup, None, again)
         outputs = Outputs(
             (ready[0], ready[1]),
             (results[0], results[1]),

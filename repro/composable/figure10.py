@@ -8,45 +8,35 @@ The first iterations of the decoder, in one task, three times:
   [P2-23].
 """
 
-import functools
-import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone.tile.build import Options
 from kernel.systems.jpeg import images
 from repro.composable import applications
-from repro.composable.applications import BUILT, JPEG, PROGRAMS, base, image_source
-from repro.composable.applications import printed, simulated
+from repro.composable.applications import JPEG, PROGRAMS, image_source, simulated
+from repro.composable.forms import (
+    ENTRIES_DEFAULT, MARGINS, OS_SLOT, Program, application, bank_cycles, interval, never_ending
+)
 from repro.composable.unit import unit_cycles
-from repro.engine.results import REPOSITORY
-from tautochrone.compose import code
-from tautochrone.compose.run import Run
-from tautochrone.compose.system import Application, Command, System, pages_of
+from tautochrone.compose.system import Command, System
 from tautochrone.console.output import note
-from tautochrone.targets.build import link
 
 ITERATIONS, QUICK_ITERATIONS = 100, 5
 PAGES_BYTES = (16384, 4096)
 ENTRIES = (2, 4, 8)
-ENTRIES_DEFAULT = 4
-USER_SLOT, OS_SLOT = 50_000, 800
-LOAD_CYCLES = 500_000  # more than loading the decoder takes
+USER_SLOT = 50_000
 LOADED_FRAME = 16  # the decoder is loaded by then, in slots of USER_SLOT
-# For a slot that does not end before the iterations do, by entries.
-MARGINS = {2: 2.0, 4: 1.3, 8: 1.3}
 NEVER_FORGOTTEN = "tlb"
 
 
 @dataclass(frozen=True)
 class Image:
-    """An image, how it is sampled, and the order in which its program is linked (0: by name)."""
+    """An image, and how it is sampled."""
 
     name: str
     path: Path
     sampling: str
-    link_order: int = 0
 
 
 IMAGES = (
@@ -56,83 +46,16 @@ IMAGES = (
 QUICK_IMAGES = (Image("64x64", images.path_of("64x64"), "4:2:0"),)
 
 
-def sources(image: Image) -> list[Path]:
-    """What both forms of the program are made of."""
-    found = [PROGRAMS / "iterations.c", image_source(image.path), *sorted(JPEG.glob("*.c"))]
-    if image.link_order:
-        random.Random(image.link_order).shuffle(found)
-    return found
+def decoder(image: Image, iterations: int) -> Program:
+    """The first iterations of the decoder with an image."""
+    files = (PROGRAMS / "iterations.c", image_source(image.path), *sorted(JPEG.glob("*.c")))
+    return Program(f"{image.name}-{iterations}", files, (f"-DTAU_ITERATIONS={iterations}u",))
 
 
-def flags(iterations: int) -> list[str]:
-    """How many iterations. Equal alignment: where a loop lies in a word changes its fetches."""
-    return [f"-DTAU_ITERATIONS={iterations}u", "-falign-functions=4"]
-
-
-def bank_cycles(image: Image, iterations: int) -> int:
-    """The cycles of the iterations in untranslated banks."""
-    base()
-    program = link(
-        "tile",
-        REPOSITORY,
-        [PROGRAMS / "iterations_bank.c", *sources(image)],
-        BUILT / f"bank-{image.name}-{iterations}.elf",
-        flags(iterations),
-    )
-    return int(printed(program, Options()))
-
-
-@functools.cache
-def application(image: Image, page_bytes: int, iterations: int) -> Application:
-    """The same iterations as an application."""
-    name = f"iterations-{image.name}-{page_bytes}-{iterations}"
-    files = [PROGRAMS / "iterations_application.c", *sources(image)]
-    made = code.application(REPOSITORY, name, files, base(), BUILT, flags(iterations), page_bytes)
-    return Application("decoder", made, ("main",), page_bytes, page_bytes)
-
-
-def interval(run: Run) -> tuple[int, int]:
-    """The cycles of the marks in front of and behind the iterations."""
-    marks = [mark.cycle for mark in run.tiles[0].marks]
-    if len(marks) != 2:
-        raise RuntimeError(f"the iterations did not end: {run.console}")
-    return marks[0], marks[1]
-
-
-def never_ending(
-    image: Image, page_bytes: int, entries: int, iterations: int, bank: int
-) -> dict[str, Any]:
-    """The iterations in one slot: cycles, and misses of it."""
-    program = application(image, page_bytes, iterations)
+def sliced(program: Program, page_bytes: int, bank: int, leak: str) -> dict[str, int]:
+    """The program in slots: cycles of the user, slots and misses between the marks."""
     system = System(
-        (program,),
-        (("decoder.main", "loader"),),
-        (Command("load", "decoder", 1),),
-        user_slot_cycles=max(int(bank * MARGINS[entries]) + 100_000, LOAD_CYCLES),
-        os_slot_cycles=OS_SLOT,
-    )
-    # With the default it is the simulator of all other systems.
-    parameters = () if entries == ENTRIES_DEFAULT else (f"Entries={entries}",)
-    run = simulated(system, 4, unit_parameters=parameters)
-    begin, end = interval(run)
-    slot = next(slot for slot in run.tiles[0].slots if slot.first_cycle <= begin <= slot.last_cycle)
-    if end > slot.last_cycle:
-        raise RuntimeError("the slot ended in the middle of the iterations")
-    misses = slot.misses_fetch + slot.misses_data
-    return {
-        "cycles": end - begin,
-        "over": (end - begin) / bank,
-        "misses_fetch": slot.misses_fetch,
-        "misses_data": slot.misses_data,
-        "hits_later": end - begin - bank - unit_cycles()["miss_cycles"] * misses,
-        "table_entries": len(pages_of(system, program, 0)),
-    }
-
-
-def sliced(image: Image, page_bytes: int, iterations: int, bank: int, leak: str) -> dict[str, int]:
-    """The iterations in slots: cycles of the user, slots and misses between the marks."""
-    system = System(
-        (application(image, page_bytes, iterations),),
+        (application(program, page_bytes),),
         (("loader", "decoder.main"),),
         (Command("load", "decoder", LOADED_FRAME),),
         user_slot_cycles=USER_SLOT,
@@ -155,10 +78,10 @@ def sliced(image: Image, page_bytes: int, iterations: int, bank: int, leak: str)
     }
 
 
-def on_top(image: Image, page_bytes: int, iterations: int, bank: int) -> dict[str, Any]:
+def on_top(program: Program, page_bytes: int, bank: int) -> dict[str, Any]:
     """The cost of forgetting, compared with a kernel that keeps a loaded table."""
-    forgetting = sliced(image, page_bytes, iterations, bank, "none")
-    keeping = sliced(image, page_bytes, iterations, bank, NEVER_FORGOTTEN)
+    forgetting = sliced(program, page_bytes, bank, "none")
+    keeping = sliced(program, page_bytes, bank, NEVER_FORGOTTEN)
     unit = unit_cycles()
     misses = forgetting["misses"] - keeping["misses"]
     offered = forgetting["slots"] * USER_SLOT
@@ -189,16 +112,17 @@ def measure(
         "images": {},
     }
     for image in chosen:
-        bank = bank_cycles(image, iterations)
+        program = decoder(image, iterations)
+        bank = bank_cycles(program)
         row: dict[str, Any] = {"bank_cycles": bank, "sampling": image.sampling, "pages": {}}
         for page_bytes in pages_bytes:
             note(f"{image.name}: pages of {page_bytes} bytes")
             row["pages"][str(page_bytes)] = {
                 "by_entries": {
-                    str(count): never_ending(image, page_bytes, count, iterations, bank)
+                    str(count): never_ending(program, page_bytes, count, bank)
                     for count in entries
                 },
-                "on_top": on_top(image, page_bytes, iterations, bank),
+                "on_top": on_top(program, page_bytes, bank),
             }
         result["images"][image.name] = row
     return result

@@ -15,7 +15,8 @@ from typing import Any
 
 from tautochrone.tile.build import Options
 from repro.composable.applications import BUILT, PROGRAMS, base, printed, simulated
-from repro.composable.figure10 import QUICK_IMAGES, application
+from repro.composable import figure10
+from repro.composable.forms import application
 from repro.engine.results import REPOSITORY
 from tautochrone.compose import code
 from tautochrone.compose.run import FRAME_BITS
@@ -48,7 +49,7 @@ def filler(number: int) -> Application:
 
 def measured_application() -> Application:
     """The decoder, in pages of 16 KiB down to 1 KiB."""
-    made = application(QUICK_IMAGES[0], 16384, 100)
+    made = application(figure10.decoder(figure10.QUICK_IMAGES[0], 100), 16384)
     return Application("decoder", made.executable, ("main",), 16384, 1024)
 
 

@@ -1,13 +1,16 @@
-"""How much the cost of translation depends on the image and on where code and data lie [P2-22].
+"""How much the cost of translation depends on the program, its input, and where code and data lie
+[P2-22].
 
     python -m repro composable spread   # the stage
     python -m repro.composable.spread      # makes new images, with Pillow
 
-The decoder's iterations in one slot, as in Fig. 10. Images differ in width, quality and sampling.
-Each is linked in several orders of the decoder's files, which moves what shares a page.
+Programs in one slot, as in Fig. 10: the decoder's iterations with images that differ in width,
+quality and sampling, and eleven other programs with two inputs each. All are linked in several
+orders of their files, which moves what shares a page.
 """
 
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +18,33 @@ import numpy as np
 
 from kernel.systems.jpeg import images
 from repro.composable import figure10
-from repro.composable.applications import IMAGES
+from repro.composable.applications import IMAGES, PROGRAMS
+from repro.composable.forms import Program, bank_cycles, in_order, never_ending
+from repro.engine.results import REPOSITORY
 from tautochrone.console.output import note
 
 ITERATIONS = 60
 LINK_ORDERS = (0, 1, 2)
 # Largest page in bytes, entries of each TLB.
-UNITS = ((16384, 4), (4096, 4), (4096, 8))
+UNITS = ((16384, 4), (4096, 4))
+WORK = PROGRAMS / "work"
+TLSF = REPOSITORY / "core" / "tlsf.c"
+# Programs and the sizes of their two inputs.
+SIZES = {
+    "aes": (300, 100),
+    "churn": (4000, 1500),
+    "crc": (24000, 8000),
+    "fifo": (8000, 3000),
+    "fir": (2000, 700),
+    "forest": (600, 250),
+    "hash_join": (4000, 1500),
+    "machine": (24000, 9000),
+    "matrix": (40, 25),
+    "sort": (4096, 1000),
+    "text": (8000, 3000),
+}
+SEEDS = (2463534242, 88675123)
+WALK_PAGES_BYTES = (65536, 4096)
 
 
 @dataclass(frozen=True)
@@ -73,53 +96,85 @@ def chosen() -> list[figure10.Image]:
     return [*figure10.IMAGES, *more]
 
 
-def linked(image: figure10.Image, order: int) -> figure10.Image:
-    """The image in a program that is linked in another order."""
-    return figure10.Image(f"{image.name}-{order}", image.path, image.sampling, order)
+def work(name: str, size: int, seed: int) -> Program:
+    """A program of programs/work with an input."""
+    files = [WORK / f"{each}.c" for each in (name, "input", "output")]
+    files += [TLSF] * (name == "churn")
+    flags = (f"-DTAU_SIZE={size}u", f"-DTAU_SEED={seed}u")
+    return Program(f"{name}-{size}", tuple(files), flags)
 
 
-def overs(
-    image: figure10.Image, iterations: int, orders: tuple[int, ...]
-) -> dict[str, list[float]]:
-    """Cycles over those in banks, in each order, by the unit."""
+def works(names: Iterable[str] = SIZES) -> dict[str, list[Program]]:
+    """Programs with all their inputs."""
+    return {
+        name: [work(name, *each) for each in zip(SIZES[name], SEEDS, strict=True)] for name in names
+    }
+
+
+def overs(programs: Iterable[Program], orders: tuple[int, ...]) -> dict[str, list[float]]:
+    """Cycles over those in banks, of each program in each order, by the unit."""
     found: dict[str, list[float]] = {}
-    for order in orders:
-        program = linked(image, order)
-        bank = figure10.bank_cycles(program, iterations)
-        for page_bytes, entries in UNITS:
-            run = figure10.never_ending(program, page_bytes, entries, iterations, bank)
-            found.setdefault(f"{page_bytes}-{entries}", []).append(run["over"])
+    for each in programs:
+        for order in orders:
+            program = in_order(each, order)
+            bank = bank_cycles(program)
+            for page_bytes, entries in UNITS:
+                run = never_ending(program, page_bytes, entries, bank)
+                found.setdefault(f"{page_bytes}-{entries}", []).append(run["over"])
     return found
+
+
+def walk(size: int) -> dict[str, Any]:
+    """A walk by columns over 12 pages of 4 KiB, with large and with small pages."""
+    program = work("walk", size, SEEDS[0])
+    bank = bank_cycles(program)
+    large, small = (never_ending(program, each, 4, bank)["cycles"] for each in WALK_PAGES_BYTES)
+    return {"bank_cycles": bank, "large_cycles": large, "small_cycles": small,
+            "small_over_large": small / large}
 
 
 def measure(
     chosen_images: list[figure10.Image] | None = None,
     iterations: int = ITERATIONS,
     orders: tuple[int, ...] = LINK_ORDERS,
+    names: Iterable[str] = SIZES,
 ) -> dict[str, Any]:
-    """Every image in every order."""
-    rows: dict[str, dict[str, list[float]]] = {}
+    """Every image and every program in every order."""
+    rows: dict[str, dict[str, dict[str, list[float]]]] = {"images": {}, "works": {}}
     for image in chosen() if chosen_images is None else chosen_images:
         note(f"spread: {image.name}, {image.sampling}")
-        rows[image.name] = overs(image, iterations, orders)
-    summary = {}
-    for page_bytes, entries in UNITS:
-        unit = f"{page_bytes}-{entries}"
-        every = [over for row in rows.values() for over in row[unit]]
-        summary[unit] = {
-            "least": min(every), "median": statistics.median(every), "most": max(every)
+        rows["images"][image.name] = overs([figure10.decoder(image, iterations)], orders)
+    for name, programs in works(names).items():
+        note(f"spread: {name}")
+        rows["works"][name] = overs(programs, orders)
+    every = {
+        f"{page_bytes}-{entries}": {
+            kind: [over for row in rows[kind].values() for over in row[f"{page_bytes}-{entries}"]]
+            for kind in rows
         }
+        for page_bytes, entries in UNITS
+    }
     return {
         "iterations": iterations,
-        "programs": len(rows) * len(orders),
-        "images": rows,
-        "units": summary,
+        "programs": sum(len(found) for found in every["4096-4"].values()),
+        **rows,
+        "units": {
+            unit: {kind: summary(found) for kind, found in kinds.items()}
+            | {"all": summary([over for found in kinds.values() for over in found])}
+            for unit, kinds in every.items()
+        },
+        "walk": walk(20),
     }
+
+
+def summary(found: list[float]) -> dict[str, float]:
+    """The least, the median and the most."""
+    return {"least": min(found), "median": statistics.median(found), "most": max(found)}
 
 
 def quick() -> dict[str, Any]:
     """With small inputs."""
-    return measure([*figure10.QUICK_IMAGES], figure10.QUICK_ITERATIONS, (0,))
+    return measure([*figure10.QUICK_IMAGES], figure10.QUICK_ITERATIONS, (0,), ("crc",))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
-// One lookup port of the composable unit: a small fully associative TLB, the places in it that were
-// used last, and the search of the hardware page table after a miss.
+// One lookup port of the composable unit: a small fully associative TLB, and the search of the
+// hardware page table after a miss.
 //
-// Stores have a last place, all other accesses have another. The translation there answers in the
-// cycle of the request. One of another place is answered one cycle after it was taken. A miss is
-// answered exactly Rows + 1 cycles after it was taken, found or not, whichever row holds the page
-// and whatever the other port does. Rows go by one per cycle, for both ports. A search takes the
-// next Rows of them, wherever they begin. Only a load of the table during the search adds to this:
-// it begins again when the load is over.
+// A page of the TLB is answered one cycle after its lookup was taken. A miss is answered exactly
+// Rows + 1 cycles after it was taken, found or not, whichever row holds the page and whatever the
+// other port does. Rows go by one per cycle, for both ports. A search takes the next Rows of them,
+// wherever they begin. Only a load of the table during the search adds to this: it begins again
+// when the load is over.
 //
-// A search stores its result in the place whose turn it is, and clears that place when it
-// begins. So a translation is stored once, and all else are numbers of places.
+// A search stores its result in the place whose turn it is, and clears that place when it begins.
+// What was translated fills a line in front of the port (tau_composable_lines.sv).
 `include "tau_assert.svh"
 
 module tau_composable_port #(
@@ -31,8 +30,12 @@ module tau_composable_port #(
   output logic                         result_fault_o,
   output logic [1:0]                   result_cause_o,
   output logic [FrameBits-1:0]         result_frame_o,
-  output logic                         last_hit_o,
-  output logic [FrameBits-1:0]         last_frame_o,
+
+  // The result fills a line: its page, rights and frame, which are the result's and the lookup's.
+  output logic                         fill_o,
+  output logic [PageBits-1:0]          fill_page_o,
+  output logic [2:0]                   fill_rights_o,
+  output logic                         fill_is_one_o,
 
   // The row of the table that goes by in this cycle, and its entries, the lowest one first.
   input  logic [RowBits-1:0]           row_i,
@@ -53,7 +56,6 @@ module tau_composable_port #(
   localparam int unsigned KeptBits = EntryBits - 1;
   localparam int unsigned TagBits = PageBits + 7;
   localparam int unsigned TagAt = KeptBits - TagBits;
-  localparam int unsigned WriteBit = 1;  // of an access
 
   // The bits of a page's number that select a place inside it.
   function automatic logic [PageBits-1:0] mask_of(input logic [6:0] pairs);
@@ -152,27 +154,19 @@ module tau_composable_port #(
     end
   end
 
-  // The places used last: number 1 by a store, number 0 by any other access. A program that reads
-  // one page and writes another has both at once. Whatever lies there now, page and rights are
-  // compared.
-  logic [1:0][PlaceBits-1:0] last_q;
+  assign fill_o = answer_q && found_q && !forget_i;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q <= '0;
       next_q <= '0;
-      last_q <= '0;
     end else if (forget_i) begin
       valid_q <= '0;
       next_q <= '0;
-      last_q <= '0;
     end else if (take && !hit) begin
       valid_q[next_q] <= 1'b0;
-    end else if (answer_q && found_q) begin
-      last_q[access_q[WriteBit]] <= place_q;
-      if (filling_q) begin
-        valid_q[place_q] <= 1'b1;
-        if (Entries > 1) next_q <= next_q + 1'b1;
-      end
+    end else if (fill_o && filling_q) begin
+      valid_q[place_q] <= 1'b1;
+      if (Entries > 1) next_q <= next_q + 1'b1;
     end
   end
   logic finds;
@@ -185,31 +179,27 @@ module tau_composable_port #(
     end
   end
 
-  logic [PlaceBits-1:0] last_place;
-  logic [TagBits-1:0]   last_tag;
-  logic [6:0]           result_pairs;
-  logic [TagAt-1:0]     last, result;
-  assign last_place = last_q[lookup_access_i[WriteBit]];
-  assign last_tag = tag_q[last_place];
-  assign last = frame_q[last_place];
-  assign last_hit_o = lookup_ready_o && valid_q[last_place] && is_of(last_tag, lookup_page_i) &&
-                      (lookup_access_i & ~last[FrameBits+:3]) == '0;
-  assign last_frame_o = last[FrameBits-1:0] | FrameBits'(lookup_page_i & mask_of(last_tag[6:0]));
-
+  logic [6:0]       result_pairs;
+  logic [TagAt-1:0] result;
   assign result_pairs = tag_q[place_q][6:0];
   assign result = frame_q[place_q];
+
   logic denied;
   assign denied = (access_q & ~result[FrameBits+:3]) != '0;
   assign result_valid_o = answer_q;
   assign result_fault_o = !found_q || denied;
   assign result_cause_o = !found_q ? 2'd1 : {denied, 1'b0};
   assign result_frame_o = result[FrameBits-1:0] | FrameBits'(wanted_q & mask_of(result_pairs));
+  assign fill_page_o = wanted_q;
+  assign fill_rights_o = result[FrameBits+:3];
+  assign fill_is_one_o = !result_pairs[0];
   assign event_hit_o = answer_q && !filling_q;
   assign event_miss_o = filling_q;
 
   `TAU_ASSERT(HitIsInTheTlb, !event_hit_o || loading_i || valid_q[place_q])
   `TAU_ASSERT(FindsInItsPlace, !(searching_q || filling_q) || forget_i ||
                                (place_q == next_q && !valid_q[place_q]))
+  `TAU_ASSERT(FoundIsItsPage, !answer_q || !found_q || is_of(tag_q[place_q], wanted_q))
   `TAU_ASSERT(HitsAreFound, !event_hit_o || found_q)
   `TAU_ASSERT(OneAtATime, !(searching_q && answer_q) && (!filling_q || answer_q))
 
@@ -220,11 +210,10 @@ module tau_composable_port #(
   logic [RowBits-1:0]            proof_rows, proof_row_found;
   logic [KeptBits-1:0]           proof_result;
   logic [PlaceBits-1:0]          proof_place;
-  logic [Entries+3*PlaceBits+3:0] proof_flags;
+  logic [Entries+PlaceBits+3:0] proof_flags;
   logic                          is_busy;
   assign is_busy = searching_q || answer_q;
-  assign proof_flags = {searching_q, answer_q, filling_q, is_busy && found_q, valid_q, next_q,
-                        last_q};
+  assign proof_flags = {searching_q, answer_q, filling_q, is_busy && found_q, valid_q, next_q};
   assign proof_lookup = is_busy ? {wanted_q, access_q} : '0;
   assign proof_place = is_busy ? place_q : '0;
   assign proof_rows = searching_q ? rows_q : '0;

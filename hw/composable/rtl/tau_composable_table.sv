@@ -26,6 +26,11 @@ module tau_composable_table #(
   input  logic                         frame_rvalid_i,
   input  logic [31:0]                  frame_rdata_i,
 
+  // A load writes the entry at this place.
+  output logic                         write_o,
+  output logic [RowBits+1:0]           place_o,
+  output logic                         is_loaded_o,
+
   // The row that goes by, its lowest entry first.
   output logic [RowBits-1:0]           row_o,
   output logic [Columns*EntryBits-1:0] row_entries_o
@@ -33,10 +38,13 @@ module tau_composable_table #(
 
   localparam int unsigned Rows = 2 ** RowBits;
 
-  logic                 loading, write;
+  logic                 loading, write, is_loaded_q;
   logic [RowBits+1:0]   place;
   logic [EntryBits-1:0] entry;
   assign loading_o = loading;
+  assign write_o = write;
+  assign place_o = place;
+  assign is_loaded_o = is_loaded_q;
 
   tau_composable_load #(
     .PageBits (PageBits),
@@ -61,7 +69,6 @@ module tau_composable_table #(
   );
 
   logic [RowBits-1:0] row_q;
-  logic               is_loaded_q;
   assign row_o = row_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -193,9 +193,9 @@ async def random_traffic(dut) -> None:
 
 @cocotb.test()
 async def every_place_costs_the_same(dut) -> None:
-    """17 cycles for a miss in each entry, found or not, and whichever row goes by; 1 for another
-    page in the TLB, none for the page used last. With two entries, the page that is not there has
-    taken the place of the other."""
+    """17 cycles for a miss in each entry, found or not, and whichever row goes by; none for a page
+    in its line; 1 for a page in the TLB whose line has another of its block. With two entries, the
+    page that is not there has taken the place of the other."""
     entries = unit_parameters()["Entries"]
     memory = table_of(Entry(100 + place, 0, place, ALL) for place in range(TABLE_ENTRIES))
     steps, wanted = load(0), []
@@ -205,17 +205,20 @@ async def every_place_costs_the_same(dut) -> None:
         wanted += [(MISS_CYCLES, 0, place), (0, 0, place), (MISS_CYCLES, 1, None)]
         if entries > 1 and place > 0:
             steps += [*look(page - 1), *look(page)]
-            wanted += [(MISS_CYCLES if entries == 2 else 1, 0, place - 1), (1, 0, place)]
+            missed = MISS_CYCLES if entries == 2 else 1
+            cycles = (missed, 1) if page % composable.BLOCK_PAGES else (0, 0)
+            wanted += [(cycles[0], 0, place - 1), (cycles[1], 0, place)]
     seen = await played(dut, steps, memory)
     assert answers(steps, seen) == wanted
 
 
 @cocotb.test()
 async def every_order(dut) -> None:
-    """The first and the last page of a page of each size, and their neighbors outside."""
+    """The first and the last page of a page of each size, and their neighbors outside: each block
+    waits once."""
     values = unit_parameters()
     chance = random.Random(int(os.environ["TAU_TEST_SEED"]))
-    entries = []
+    entries, block = [], composable.BLOCK_PAGES
     for order in range(composable.ORDERS):
         size = 4**order
         pages, frames = ((1 << values[name]) // size for name in ("PageBits", "FrameBits"))
@@ -229,16 +232,17 @@ async def every_order(dut) -> None:
         memory += table_of([None] * chance.randrange(TABLE_ENTRIES) + [entry])
         end, some = entry.pages - 1, chance.randrange(entry.pages)
         steps += load(number)
-        for offset in (-1, 0, some, end, end + 1):
+        for offset in (-1, 0, some, end, end, end + 1):
             steps += look(entry.page + offset)
-        wanted += [outside, (MISS_CYCLES, 0, entry.frame)]
-        wanted += [(0, 0, entry.frame + some), (0, 0, entry.frame + end), outside]
+        first, second = int(some >= block), int(end // block > some // block)
+        wanted += [outside, (MISS_CYCLES, 0, entry.frame), (first, 0, entry.frame + some)]
+        wanted += [(second, 0, entry.frame + end), (0, 0, entry.frame + end), outside]
     assert answers(steps, await played(dut, steps, memory)) == wanted
 
 
 @cocotb.test()
 async def all_rights(dut) -> None:
-    """Each combination of rights and access: missed, in the TLB, and used last."""
+    """Each combination of rights and access: missed, in the TLB, and in its line."""
     table = [Entry(64 + rights, 0, 64 - rights, rights) for rights in range(8)]
     table.append(Entry(200, 0, 5, ALL))
     steps, wanted = load(0), []
@@ -249,47 +253,69 @@ async def all_rights(dut) -> None:
             cause, frame = (2, None) if access & ~rights else (0, 64 - rights)
             wanted += [(MISS_CYCLES, cause, frame), (int(cause != 0), cause, frame)]
             steps += [*look(200, access), *look(64 + rights, access)]
-            wanted += [(MISS_CYCLES, 0, 5), (MISS_CYCLES if one else 1, cause, frame)]
+            denied = MISS_CYCLES if one else 1
+            wanted += [(MISS_CYCLES, 0, 5), (denied if cause else 0, cause, frame)]
     seen = await played(dut, steps, table_of(table))
     assert answers(steps, seen) == wanted
 
 
+def sharing(number: int) -> int:
+    """The first page of the block of that number, 0 to 15, of those that share a data line."""
+    lines = composable.LINES[DATA]
+    return composable.BLOCK_PAGES * (lines * number + (5 ^ (number ^ number // 4) % 4 * 16))
+
+
 @cocotb.test()
-async def stores_have_a_last_of_their_own(dut) -> None:
-    """A program that reads one page and writes another waits for neither after the first time. A
-    load of the table forgets both. With one entry, both kinds have the same place."""
-    is_one = unit_parameters()["Entries"] == 1
-    table = [Entry(10, 0, 7, READ | WRITE), Entry(11, 0, 8, READ | WRITE)]
-    steps, wanted = [], []
-    for _ in range(2):
-        steps += load(0)
-        for number in range(3):
-            steps += [*look(10, READ), *look(11, WRITE)]
-            cycles = MISS_CYCLES if is_one or number == 0 else 0
-            wanted += [(cycles, 0, 7), (cycles, 0, 8)]
-        steps += [*look(11, READ), *look(10, WRITE), *look(10, READ), *look(11, WRITE)]
-        read, write = (0, MISS_CYCLES) if is_one else (1, 1)
-        wanted += [(read, 0, 8), (write, 0, 7), (read, 0, 7), (write, 0, 8)]
+async def each_block_has_a_line(dut) -> None:
+    """A program that uses as many blocks in turn as there are lines waits for each once. Two that
+    share a line, or two of the smallest pages in one block, wait at each change. A load of the
+    table forgets all lines. With one entry, each of these changes is a miss."""
+    change = MISS_CYCLES if unit_parameters()["Entries"] == 1 else 1
+    lines, block = composable.LINES[DATA], composable.BLOCK_PAGES
+    large, first, second = lines * block, sharing(8), sharing(9)
+    assert composable.Entry(large, 4, 0, ALL).pages == lines * block
+    table = [Entry(large, 4, 0, ALL), Entry(first, 1, 256, ALL)]
+    table += [Entry(second, 0, 300, ALL), Entry(second + 1, 0, 307, ALL)]
+    steps, wanted = load(0), []
+    for number in range(2):
+        for place in range(0, lines * block, block):
+            steps += look(large + place)
+            wanted.append((1 - number if place else MISS_CYCLES * (1 - number), 0, place))
+    for page, cycles, frame in (
+        (first, MISS_CYCLES, 256),
+        (second, MISS_CYCLES, 300),
+        (first + 1, change, 257),
+        (second, change, 300),
+        (second + 1, MISS_CYCLES, 307),
+        (second, change, 300),
+        (second + 1, change, 307),
+        (second + 1, 0, 307),
+    ):
+        steps += look(page)
+        wanted.append((cycles, 0, frame))
+    steps += [*load(0), *look(large), *look(large)]
+    wanted += [(MISS_CYCLES, 0, 0), (0, 0, 0)]
     assert answers(steps, await played(dut, steps, table_of(table))) == wanted
 
 
 @cocotb.test()
 async def a_search_takes_a_place(dut) -> None:
-    """Also one that finds nothing: its place is emptied, and the next search takes it."""
+    """Also one that finds nothing: its place is emptied, and the next search takes it. All pages
+    have the same line, which answers the page looked up last."""
     entries = unit_parameters()["Entries"]
-    table = [Entry(10 + place, 0, place, ALL) for place in range(entries)]
+    table = [Entry(sharing(place), 0, place, ALL) for place in range(entries)]
     steps, wanted = load(0), []
     for place in range(entries):
-        steps += look(10 + place)
+        steps += look(sharing(place))
         wanted.append((MISS_CYCLES, 0, place))
     for page in (5, 6):
         steps += look(page)
         wanted.append((MISS_CYCLES, 1, None))
     for place in range(1, entries):
-        steps += look(10 + place)
+        steps += look(sharing(place))
         wanted.append((0 if entries == 2 else 1, 0, place))
-    steps += look(10)
-    wanted.append((MISS_CYCLES, 0, 0))
+    steps += look(sharing(0))
+    wanted.append((0 if entries == 1 else MISS_CYCLES, 0, 0))
     assert answers(steps, await played(dut, steps, table_of(table))) == wanted
 
 
