@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CAUSE_BITS = 2  # of the MMU socket's ports
 # Of facts/tile.toml: what only the simulator's host writes, and what only hardware counts.
 HOST_TABLES, COUNTER_TABLES = ("audit", "channel", "end"), ("counter",)
+SOFTWARE_TABLES = ("page_word",)  # what the tile's hardware does not read
 HEXADECIMAL = re.compile(r"= (0x[0-9a-f]+)")
 Facts = dict[str, Any]
 Constant = tuple[str, int | str]
@@ -137,6 +138,7 @@ def outputs() -> dict[Path, str]:
     units = unit_facts()
     host = {name: facts["tile"].pop(name) for name in HOST_TABLES}
     hardware = facts["tile"] | {"unit": units["unit"]}  # registers of units are theirs
+    hardware = {name: table for name, table in hardware.items() if name not in SOFTWARE_TABLES}
     tile = {name: table for name, table in facts["tile"].items() if name not in COUNTER_TABLES}
     of_tile = "tile.toml and the units' unit.toml"
     wanted = {

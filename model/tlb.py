@@ -2,7 +2,8 @@
 
 `Level` is one set-associative TLB, `Tlb` the unit with its counters and registers. Replacement is
 written as one would explain it: LRU as a list of ways in the order of their last use, PLRU as a
-walk down a tree, random as the next number of an LFSR. Cost: linear in ways.
+walk down a tree, random as the next number of an LFSR. A page belongs to an owner, or is shared by
+all; what its word does not allow is refused and leaves no trace. Cost: linear in ways.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ LEVEL2 = 2  # The structure after INSTR and DATA.
 FIRST_SEED = 0xACE1
 TAPS = 0xB400
 REFUSED_MAX = 65535
-RIGHTS_SHIFT = 27
+OWNER_SHIFT, SHARED_SHIFT, RIGHTS_SHIFT = 22, 26, 27  # a word of the table, above its frame
+OWNER_MASK = 15
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,21 @@ class Shape:
 
 @dataclass(frozen=True)
 class Entry:
-    """A translation, and the owner whose lookup brought it in."""
+    """A translation, and the owner whose lookup brought it in: the page's, unless it is shared."""
 
     page: int
     frame: int
     rights: int
     owner: int
+    is_shared: bool = False
+
+    def serves(self, owner: int) -> bool:
+        """Whether OWNER may use it."""
+        return self.is_shared or self.owner == owner
+
+    def allows(self, access: int) -> bool:
+        """Whether the page has the right."""
+        return access & ~self.rights == 0
 
 
 class Level:
@@ -69,10 +80,10 @@ class Level:
             page //= self.sets
         return result
 
-    def find(self, page: int) -> Entry | None:
-        """The entry of `page`."""
-        ways = self.entries[self.set_of(page)]
-        return next((entry for entry in ways if entry is not None and entry.page == page), None)
+    def find(self, page: int, owner: int) -> Entry | None:
+        """The entry of `page` that serves `owner`."""
+        found = (each for each in self.entries[self.set_of(page)] if each and each.page == page)
+        return next((each for each in found if each.serves(owner)), None)
 
     def use(self, at: int, way: int) -> None:
         """A way of set `at` is used now."""
@@ -85,10 +96,10 @@ class Level:
             self.older[at][first, count] = 0 if on_right else 1
             first, count = (first + half if on_right else first), half
 
-    def touch(self, page: int) -> None:
-        """The entry of `page` is used."""
-        at = self.set_of(page)
-        self.use(at, self.entries[at].index(self.find(page)))
+    def touch(self, entry: Entry) -> None:
+        """This entry is used."""
+        at = self.set_of(entry.page)
+        self.use(at, self.entries[at].index(entry))
 
     def victim(self, at: int, ways: list[Entry | None]) -> int:
         """The way of set `at`, which holds `ways`, that the next entry takes: the first empty one
@@ -166,15 +177,16 @@ class Tlb:
         self.read_value: int | None = None
 
     def translation(self, page: int, word: int, owner: int) -> Entry:
-        """What a word of the table says."""
-        frame = word % (1 << self.shape.frame_bits)
-        return Entry(page, frame, word >> RIGHTS_SHIFT & 7, owner)
+        """What a word of the table says to `owner`: another's page has no right for it."""
+        frame, is_shared = word % (1 << self.shape.frame_bits), bool(word >> SHARED_SHIFT & 1)
+        is_foreign = not is_shared and word >> OWNER_SHIFT & OWNER_MASK != owner
+        return Entry(page, frame, 0 if is_foreign else word >> RIGHTS_SHIFT & 7, owner, is_shared)
 
     def look(self, port: int, lookup: Lookup) -> Entry | None:
         """Look into the first level; counts."""
-        entry = self.first[port].find(lookup.page)
+        entry = self.first[port].find(lookup.page, self.owner)
         if entry is not None:
-            self.first[port].touch(lookup.page)
+            self.first[port].touch(entry)
         self.events.append((port, 0, int(entry is None), self.owner))
         return entry
 
@@ -247,14 +259,15 @@ class Tlb:
             miss.killed |= register == INVALIDATE or inputs.write == (INVALIDATE_PAGE, page)
         asks_at = 0 if self.second is None else 2
         if miss.served == 1 and self.second is not None:
-            miss.found, miss.ways = self.second.find(page), self.second.ways_of(page)
+            miss.found = self.second.find(page, miss.owner)
+            miss.ways = self.second.ways_of(page)
             if miss.found is not None:
-                self.second.touch(page)
+                self.second.touch(miss.found)
         if miss.served == 2 and self.second is not None:
             self.events.append((LEVEL2, 0, int(miss.found is None), miss.owner))
             if miss.found is not None:
                 found = replace(miss.found, owner=miss.owner)
-                if not miss.killed:
+                if not miss.killed and found.allows(miss.lookup.access):
                     self.bring(port, found)
                 return port, found, None
         if miss.served == asks_at:
@@ -264,7 +277,7 @@ class Tlb:
         if inputs.word == 0:
             return port, None, None
         entry = self.translation(page, inputs.word, miss.owner)
-        if not miss.killed:
+        if not miss.killed and entry.allows(miss.lookup.access):
             self.bring(port, entry)
             if self.second is not None:
                 self.bring(LEVEL2, entry, miss.ways)

@@ -36,9 +36,10 @@ FORGETTING = Change(
     "        TAU_TILE_UNIT[TAU_TILE_TLB_INVALIDATE] = 0;\n"
     "        tau_tasks_entry.owner = task + 1;\n",
 )
-# One heap for all tasks, as malloc has it (P4): the first task's.
-ONE_HEAP = Change(
-    "memory.c", "= &memory->own_heap;", "= &tau_tasks_system.tasks[0].memory->own_heap;"
+# One heap for all tasks, as malloc has it (P4): the first task's. All may use each other's pages.
+ONE_HEAP = (
+    Change("memory.c", "= &memory->own_heap;", "= &tau_tasks_system.tasks[0].memory->own_heap;"),
+    Change("memory.c", "owner << TAU_TILE_PAGE_WORD_OWNER", "1u << TAU_TILE_PAGE_WORD_SHARED"),
 )
 
 

@@ -83,11 +83,12 @@ class Design:
 
 
 def tlb_arrays(sets: int, ways: int, sets2: int = 0, ways2: int = 0) -> Arrays:
-    """Arrays of hw/tlb with LRU and 2 bits for the owner: entries, pairs of ways, counters."""
+    """Arrays of hw/tlb with LRU and 2 bits for the owner: entries, each with the owner and the bit
+    `shared`; pairs of ways; counters."""
 
     def level(sets: int, ways: int) -> tuple[int, int]:
         tag = DEFAULT_BITS - (sets.bit_length() - 1)
-        return sets * ways * (tag + ENTRY_BITS + 2), sets * ways * (ways - 1) // 2
+        return sets * ways * (tag + ENTRY_BITS + 2 + 1), sets * ways * (ways - 1) // 2
 
     counters = 32 * (2 * 4 + 4 * 4)
     entries, pairs = level(sets, ways)

@@ -40,8 +40,8 @@ extern struct tau_tasks_state tau_tasks_state;
 
 // ---- Memory: mapped and filled before any task runs, and never changed later -------------------
 
-// Maps the system's pages and fills them, and makes the heaps. Stops the tile if a heap is refused.
-// All other pages stay unmapped, so nothing that runs ahead or is prefetched loads them.
+// Maps the system's pages to their owners and fills them, and makes the heaps. Stops the tile if a
+// heap is refused. All other pages stay unmapped. Leaves some owner in the unit.
 void tau_tasks_memory_begin(void);
 
 // ---- Scheduler: of the tasks with a job, the one of the shortest period (rate monotonic) -------

@@ -7,21 +7,24 @@ enum { PAGE_WORDS = TAU_TILE_SIZE_PAGE_BYTES / 4 };
 
 static uint32_t frames_used_count;
 
-// Maps a page to the next frame, whose words are returned. Memories start with 0.
-static volatile uint32_t *map(uint32_t page, uint32_t rights) {
+// Maps a page of OWNER to the next frame, whose words are returned. Memories start with 0.
+static volatile uint32_t *map(uint32_t page, uint32_t owner, uint32_t rights) {
     const uint32_t frames_count = UINT32_C(1)
                                   << (tau_tile_read(TAU_TILE_REGISTER_CONFIG) >> 8 & 255);
     const uint32_t frame = frames_used_count;
+    TAU_KERNEL_ASSERT(owner <= TAU_TASKS_COUNT);
     TAU_KERNEL_ASSERT(frame < frames_count);
     TAU_KERNEL_ASSERT(TAU_TILE_TABLE2[page] == 0);
     frames_used_count++;
-    tau_mmu_pagetable_set(page, frame | rights);
+    tau_mmu_pagetable_set(page, frame | owner << TAU_TILE_PAGE_WORD_OWNER | rights);
     return (volatile uint32_t *)TAU_TILE_ADDRESS_FRAMES + frame * PAGE_WORDS;
 }
 
-static void begin_heap(const struct tau_tasks_description *task) {
+// In the task's own pages, which only it may use.
+static void begin_heap(const struct tau_tasks_description *task, uint32_t owner) {
     struct tau_task *memory = task->memory;
     struct tau_tlb_color_run run = {0, 0};
+    TAU_TILE_UNIT[TAU_TILE_TLB_OWNER] = owner;
     memory->heap = &memory->own_heap;
     memory->seed = tau_tasks_system.seed;
     for (uint32_t i = 0; i < TAU_TASK_ARGUMENTS; i++) {
@@ -37,7 +40,7 @@ static void begin_heap(const struct tau_tasks_description *task) {
     }
     while (tau_tlb_color_next_run(&memory->own_heap, &run)) {  // bound: the runs
         for (uint32_t offset = 0; offset < run.size_bytes; offset += TAU_TILE_SIZE_PAGE_BYTES) {
-            map((run.start + offset - TAU_TILE_ADDRESS_WINDOW) / TAU_TILE_SIZE_PAGE_BYTES,
+            map((run.start + offset - TAU_TILE_ADDRESS_WINDOW) / TAU_TILE_SIZE_PAGE_BYTES, owner,
                 TAU_TILE_READ | TAU_TILE_WRITE);
         }
     }
@@ -51,9 +54,9 @@ void tau_tasks_memory_begin(void) {
     for (uint32_t i = 0; i < system->pages_count; i++) {  // bound: the pages
         const struct tau_tasks_page *page = &system->pages[i];
         TAU_KERNEL_ASSERT(page->words_count <= PAGE_WORDS);
-        tau_words_copy(map(page->page, page->rights), page->words, page->words_count);
+        tau_words_copy(map(page->page, page->owner, page->rights), page->words, page->words_count);
     }
     for (uint32_t task = 0; task < system->tasks_count; task++) {  // bound: the tasks
-        begin_heap(&system->tasks[task]);
+        begin_heap(&system->tasks[task], task + 1);
     }
 }

@@ -124,7 +124,9 @@ static void stop_task(struct tau_tasks_state *state, uint32_t cause, uint32_t ad
 
 // The task that ran has been interrupted.
 static void suspend(struct tau_tasks_state *state) {
-    state->jobs[state->running].cycles += now() - state->resumed_cycle;
+    const uint32_t cycles = now() - state->resumed_cycle;
+    TAU_KERNEL_ASSERT(state->running < TAU_TASKS_COUNT);
+    state->jobs[state->running].cycles += cycles;
 }
 
 void tau_tasks_begin(void) {

@@ -23,6 +23,7 @@ struct tau_tasks_description {
 // A page of the window outside all heaps, and the words at its start; the others are 0.
 struct tau_tasks_page {
     uint32_t page;
+    uint32_t owner;  // 0: the kernel, else the task's place in the order of priorities, from 1 on
     uint32_t rights;
     const uint32_t *words;
     uint32_t words_count;

@@ -71,7 +71,7 @@ class Experiment:
         else:
             places = shared_places(self.geometry, len(self.rows))
             kernel = placing.all_sets(self.geometry)
-            changes = (*changes, ONE_HEAP)
+            changes = (*changes, *ONE_HEAP)
         tasks = [
             self._task(number, repeats[number], places[number], colored, seed)
             for number in range(len(self.rows))

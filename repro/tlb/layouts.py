@@ -60,7 +60,7 @@ def heap_alone(experiment: Experiment, seed: int) -> Records:
     ]
     kernel = placing.kernel_pages(geometry, placing.sets_of(geometry, (KERNEL_SET,)))
     tasks = experiment.sharing_tasks(places, seed)
-    return experiment.simulated(tasks, kernel, experiment.cycles_of(HYPERPERIODS), ONE_HEAP)
+    return experiment.simulated(tasks, kernel, experiment.cycles_of(HYPERPERIODS), *ONE_HEAP)
 
 
 def packed(experiment: Experiment, seed: int, is_in_order: bool = False) -> Records:
@@ -82,7 +82,7 @@ def packed(experiment: Experiment, seed: int, is_in_order: bool = False) -> Reco
             for each, count in zip(tasks, used, strict=True)
         ]
     cycles = experiment.cycles_of(HYPERPERIODS)
-    return experiment.simulated(tasks, (state, stack), cycles, ONE_HEAP)
+    return experiment.simulated(tasks, (state, stack), cycles, *ONE_HEAP)
 
 
 def packed_in_order(experiment: Experiment, seed: int) -> Records:

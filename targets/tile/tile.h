@@ -14,9 +14,9 @@
 #define TAU_TILE_UNIT ((volatile uint32_t *)TAU_TILE_ADDRESS_UNIT)
 
 // Rights in a word of table 2, and in the `top` words of table 0.
-#define TAU_TILE_READ (1u << 27)
-#define TAU_TILE_WRITE (1u << 28)
-#define TAU_TILE_EXECUTE (1u << 29)
+#define TAU_TILE_READ (1u << TAU_TILE_PAGE_WORD_READ)
+#define TAU_TILE_WRITE (1u << TAU_TILE_PAGE_WORD_WRITE)
+#define TAU_TILE_EXECUTE (1u << TAU_TILE_PAGE_WORD_EXECUTE)
 #define TAU_TILE_RIGHTS (TAU_TILE_READ | TAU_TILE_WRITE | TAU_TILE_EXECUTE)
 
 static inline volatile uint32_t *tau_tile_register(uint32_t offset_bytes) {

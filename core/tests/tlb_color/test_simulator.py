@@ -125,12 +125,12 @@ def test_a_level_is_the_tiles(policy: str, number: int, ways: int) -> None:
         owner, page = turn // 10 % 3, dice.randrange(24 * ways)
         misses = simulator.misses.total()
         simulator.access(owner, page * PAGE, PAGE)
-        entry = level.find(page)
+        entry = level.find(page, owner)
         assert (entry is None) == (simulator.misses.total() > misses)
         if entry is not None:
-            level.touch(page)
+            level.touch(entry)
         else:
-            new = tlb.Entry(page, 0, 0, owner)
+            new = tlb.Entry(page, 0, 0, owner, is_shared=True)
             evicted = level.fill(new, level.ways_of(page))
             evictions += evicted is not None
             kept = {(at.page, at.owner) for ways in level.entries for at in ways if at}

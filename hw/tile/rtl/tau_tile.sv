@@ -58,7 +58,7 @@ module tau_tile
   logic                   data_req, data_gnt, data_rvalid, data_err, data_we;
   logic [3:0]             data_be;
   logic [31:0]            data_addr, data_wdata, data_rdata;
-  logic                   timer_irq, double_fault, core_sleep;
+  logic                   timer_irq, double_fault, core_sleep, lock;
   ibex_pkg::crash_dump_t  crash_dump;
 
   ibex_top #(
@@ -308,8 +308,8 @@ module tau_tile
         end
         AddressMemoryTile[31:26]: if (SpecialFrames && !data_we) part = PartMemoryTile;
         AddressInstr[31:26]: begin
-          if (data_addr[31:19] == AddressInstr[31:19]) part = PartInstr;
-          else if (data_addr[31:19] == AddressData[31:19]) part = PartData;
+          if (data_addr[31:19] == AddressData[31:19]) part = PartData;
+          else if (data_addr[31:19] == AddressInstr[31:19] && !(data_we && lock)) part = PartInstr;
         end
         default: begin
           if (&data_addr[31:30] && (data_addr[29:GranuleBits] >> FrameBits) == '0) begin
@@ -583,7 +583,8 @@ module tau_tile
     .cycle_o      (cycle),
     .misses_fetch_o(misses_fetch),
     .misses_data_o(misses_data),
-    .timer_irq_o  (timer_irq)
+    .timer_irq_o  (timer_irq),
+    .instr_lock_o (lock)
   );
 
   tau_tile_monitor #(

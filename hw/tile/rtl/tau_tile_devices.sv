@@ -27,13 +27,13 @@ module tau_tile_devices
   input  logic [31:0]         words_moved_i,
   // Cycles since the core last slept.
   input  logic [31:0]         awake_cycles_i,
-
   // The kernel's registers of DMA channels: address bits tell which.
   output logic                dma_we_o,
   output logic [63:0]         cycle_o,
   output logic [31:0]         misses_fetch_o,
   output logic [31:0]         misses_data_o,
-  output logic                timer_irq_o
+  output logic                timer_irq_o,
+  output logic                instr_lock_o
 );
 
   logic [63:0] timer_compare_q;
@@ -101,12 +101,14 @@ module tau_tile_devices
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       timer_compare_q <= '1;
+      instr_lock_o <= 1'b0;
     end else if (req_i && we_i) begin
       unique case (addr_i) inside
         10'(RegisterConsole): tau_host_pkg::tau_host_console(Tile, wdata_i);
         10'(RegisterExit): tau_host_pkg::tau_host_exit(Tile, wdata_i);
         10'(RegisterTimerCompare): timer_compare_q[31:0] <= wdata_i;
         10'(RegisterTimerCompare) + 10'd4: timer_compare_q[63:32] <= wdata_i;
+        10'(RegisterLock): instr_lock_o <= 1'b1;
         10'(RegisterOwner):
           tau_host_pkg::tau_host_owner(Tile, wdata_i, misses_fetch_o, misses_data_o, words_moved_i,
                                        awake_cycles_i, cycle_o);

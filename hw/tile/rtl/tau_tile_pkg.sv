@@ -29,6 +29,7 @@ package tau_tile_pkg;
   localparam logic [31:0] RegisterConfig = 32'h0000001c;
   localparam logic [31:0] RegisterFetchCause = 32'h00000020;
   localparam logic [31:0] RegisterDataCause = 32'h00000024;
+  localparam logic [31:0] RegisterLock = 32'h00000028;
   localparam logic [31:0] RegisterStatus = 32'h00000040;
   localparam logic [31:0] RegisterNext = 32'h00000044;
   localparam logic [31:0] RegisterCommand = 32'h00000050;

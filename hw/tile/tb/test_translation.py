@@ -207,8 +207,9 @@ def tlb_commands(seed: int, count: int, shape: tlb.Shape) -> list[Command]:
 
     def change(page: int) -> None:
         frame = chance.randrange(1 << FRAME_BITS)
-        word = frame | chance.choice(ANY_RIGHTS) << tlb.RIGHTS_SHIFT if chance.randrange(4) else 0
-        commands.append((TABLE, page, word, 0))
+        owner = chance.choice((1 << tlb.SHARED_SHIFT, 0, 0, 1 << tlb.OWNER_SHIFT))
+        word = frame | owner | chance.choice(ANY_RIGHTS) << tlb.RIGHTS_SHIFT
+        commands.append((TABLE, page, word if chance.randrange(4) else 0, 0))
         if chance.randrange(8):  # Else the TLB may keep its entries.
             write(tlb.INVALIDATE_PAGE, page)
 

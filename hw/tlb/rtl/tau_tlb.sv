@@ -3,6 +3,7 @@
 // - one first-level TLB per port, and an optional second level for both
 // - sets x ways, two index functions, three replacement policies
 // - counters of hits, misses and evictions by owner
+// - a page has an owner, or is shared: the word of another's page refuses, and nothing is filled
 `include "tau_assert.svh"
 `include "tau_mmu_unused.svh"
 
@@ -22,6 +23,11 @@ module tau_tlb #(
 );
 
   localparam int unsigned DataBits = FrameBits + 3;
+  // A word of the table: rights, shared, owner, frame (docs: tlb.md; facts: page_word).
+  localparam int unsigned OwnerBit = 22;
+  localparam int unsigned OwnerWordBits = 4;
+  localparam int unsigned SharedBit = 26;
+  localparam int unsigned RightsBit = 27;
   localparam int unsigned RefusedBits = 16;
 
   localparam logic [7:0] InvalidateWord = 8'd0;
@@ -74,12 +80,14 @@ module tau_tlb #(
   logic                 data_waiting, instr_waiting, start, port, finish, kill, fill;
   logic [PageBits-1:0]  data_page, instr_page, page;
   logic [OwnerBits-1:0] data_owner, instr_owner, owner;
-  logic                 mapped;
+  logic [2:0]           data_access, instr_access, access;
+  logic                 mapped, denied, shared;
   logic [DataBits-1:0]  data;
   assign start = !busy_q && (data_waiting || instr_waiting);
   assign port = busy_q ? port_q : data_waiting;
   assign page = port ? data_page : instr_page;
   assign owner = port ? data_owner : instr_owner;
+  assign access = port ? data_access : instr_access;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -96,7 +104,15 @@ module tau_tlb #(
 
   // A word that was read before an invalidation is not filled after it.
   assign kill = invalidate || (invalidate_page && reg_wdata_i[PageBits-1:0] == page);
-  assign fill = finish && mapped && !killed_q && !kill;
+  // Nor is what the lookup may not use: a refused lookup leaves no trace.
+  assign fill = finish && mapped && !denied && !killed_q && !kill;
+
+  // The answer of the table.
+  logic [DataBits-1:0] table_data;
+  logic                foreign;
+  assign table_data = {table_rdata_i[2][RightsBit+:3], table_rdata_i[2][FrameBits-1:0]};
+  assign foreign = !table_rdata_i[2][SharedBit] &&
+                   table_rdata_i[2][OwnerBit+:OwnerWordBits] != OwnerWordBits'(owner);
 
   logic [31:0] level2_accesses, level2_evictions;
   assign table_addr_o[2] = {1'b0, page};
@@ -104,27 +120,30 @@ module tau_tlb #(
     assign table_req_o[2] = start;
     assign finish = table_rvalid_i[2];
     assign mapped = table_rdata_i[2] != '0;
-    assign data = {table_rdata_i[2][29:27], table_rdata_i[2][FrameBits-1:0]};
+    assign denied = foreign || (access & ~table_data[DataBits-1-:3]) != '0;
+    assign shared = table_rdata_i[2][SharedBit];
+    assign data = table_data;
     assign level2_accesses = '0;
     assign level2_evictions = '0;
-    logic unused_owner;
-    assign unused_owner = ^owner;
   end else begin : gen_two_levels
     // Cycle 0 reads the second level, cycle 1 compares, cycle 2 has its answer or reads the table.
-    logic                          compares_q, looked_q, hit, evicts;
-    logic [DataBits+OwnerBits-1:0] hit_data, victim_data;
-    logic                          count_q, count_hit_q, evict_q;
-    logic [OwnerBits-1:0]          evictor_q, victim_q, count_owner_q;
+    logic                        compares_q, looked_q, hit, evicts;
+    logic [DataBits+OwnerBits:0] hit_data, victim_data;
+    logic                        count_q, count_hit_q, evict_q;
+    logic [OwnerBits-1:0]        evictor_q, victim_q, count_owner_q;
 
     assign table_req_o[2] = looked_q && !hit;
     assign finish = (looked_q && hit) || table_rvalid_i[2];
     assign mapped = looked_q || table_rdata_i[2] != '0;
-    assign data = looked_q ? hit_data[DataBits-1:0]
-                           : {table_rdata_i[2][29:27], table_rdata_i[2][FrameBits-1:0]};
+    assign denied = looked_q ? (access & ~hit_data[DataBits-1-:3]) != '0
+                             : foreign || (access & ~table_data[DataBits-1-:3]) != '0;
+    assign shared = looked_q ? hit_data[DataBits+OwnerBits] : table_rdata_i[2][SharedBit];
+    assign data = looked_q ? hit_data[DataBits-1:0] : table_data;
 
     tau_tlb_level #(
       .PageBits   (PageBits),
-      .DataBits   (DataBits + OwnerBits),
+      .DataBits   (DataBits + OwnerBits + 1),
+      .OwnerBits  (OwnerBits),
       .Sets       (Sets2),
       .Ways       (Ways2),
       .XorIndex   (XorIndex),
@@ -135,11 +154,12 @@ module tau_tlb #(
       .rst_ni,
       .read_i           (start),
       .page_i           (page),
+      .owner_i          (owner),
       .hit_o            (hit),
       .data_o           (hit_data),
       .touch_i          (looked_q && hit),
       .fill_i           (fill && !looked_q),
-      .fill_data_i      ({owner, data}),
+      .fill_data_i      ({shared, owner, data}),
       .evicts_o         (evicts),
       .victim_data_o    (victim_data),
       .invalidate_i     (invalidate),
@@ -219,9 +239,12 @@ module tau_tlb #(
     .owner_i          (owner_q),
     .waiting_o        (instr_waiting),
     .page_o           (instr_page),
+    .access_o         (instr_access),
     .owner_o          (instr_owner),
     .finish_i         (finish && !port),
     .finish_mapped_i  (mapped),
+    .finish_denied_i  (denied),
+    .finish_shared_i  (shared),
     .finish_data_i    (data),
     .fill_i           (fill && !port),
     .invalidate_i     (invalidate),
@@ -258,9 +281,12 @@ module tau_tlb #(
     .owner_i          (owner_q),
     .waiting_o        (data_waiting),
     .page_o           (data_page),
+    .access_o         (data_access),
     .owner_o          (data_owner),
     .finish_i         (finish && port),
     .finish_mapped_i  (mapped),
+    .finish_denied_i  (denied),
+    .finish_shared_i  (shared),
     .finish_data_i    (data),
     .fill_i           (fill && port),
     .invalidate_i     (invalidate),
@@ -312,6 +338,6 @@ module tau_tlb #(
   assign unused = ^{table_rdata_i[2], instr_lookup_user_i, data_lookup_user_i};
 
   `TAU_ASSERT(ShapeIsKnown, (Levels == 1 || Levels == 2) && Replacement <= 2 && XorIndex <= 1 &&
-                            OwnerBits >= 1 && OwnerBits <= 4 && FrameBits <= 27)
+                            OwnerBits >= 1 && OwnerBits <= OwnerWordBits && FrameBits <= OwnerBit)
   `TAU_ASSERT(AnswersWhatWasAsked, !finish || busy_q)
 endmodule

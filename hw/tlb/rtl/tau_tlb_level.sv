@@ -5,36 +5,41 @@
 // page_i must hold until then. The answer, and the entry that a fill would replace, hold until the
 // next answer. An empty way is filled first, the lowest one. The replacement state therefore needs
 // no reset value: when all ways of a set are full, each has been used since.
+//
+// The upper bits of an entry's data are {shared, owner}. Only owner_i's own and shared entries are
+// present for it.
 `include "tau_assert.svh"
 
 module tau_tlb_level #(
   parameter int unsigned PageBits = 18,
-  parameter int unsigned DataBits = 23,
+  parameter int unsigned DataBits = 24,
+  parameter int unsigned OwnerBits = 2,
   parameter int unsigned Sets = 16,        // a power of two
   parameter int unsigned Ways = 4,         // a power of two
   parameter int unsigned XorIndex = 0,     // 0: page mod Sets; 1: exclusive or of the page's digits
   parameter int unsigned Replacement = 0,  // 0: LRU; 1: tree PLRU; 2: random
   parameter int unsigned Registered = 0
 ) (
-  input  logic                clk_i,
-  input  logic                rst_ni,
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
 
-  input  logic                read_i,
-  input  logic [PageBits-1:0] page_i,
-  output logic                hit_o,
-  output logic [DataBits-1:0] data_o,
+  input  logic                 read_i,
+  input  logic [PageBits-1:0]  page_i,
+  input  logic [OwnerBits-1:0] owner_i,
+  output logic                 hit_o,
+  output logic [DataBits-1:0]  data_o,
 
-  input  logic                touch_i,  // the entry of page_i is being used
-  input  logic                fill_i,   // page_i, which is not present, is inserted
-  input  logic [DataBits-1:0] fill_data_i,
-  output logic                evicts_o,  // a fill now would replace an entry
-  output logic [DataBits-1:0] victim_data_o,
+  input  logic                 touch_i,  // the entry of page_i is being used
+  input  logic                 fill_i,   // page_i, which is not present, is inserted
+  input  logic [DataBits-1:0]  fill_data_i,
+  output logic                 evicts_o,  // a fill now would replace an entry
+  output logic [DataBits-1:0]  victim_data_o,
 
-  input  logic                invalidate_i,      // all sets
-  input  logic                invalidate_set_i,  // the set of that page
-  input  logic [PageBits-1:0] invalidate_page_i,
-  input  logic                seed_write_i,
-  input  logic [15:0]         seed_i
+  input  logic                 invalidate_i,      // all sets
+  input  logic                 invalidate_set_i,  // the set of that page
+  input  logic [PageBits-1:0]  invalidate_page_i,
+  input  logic                 seed_write_i,
+  input  logic [15:0]          seed_i
 );
 
   localparam int unsigned SetBits = $clog2(Sets);
@@ -63,7 +68,7 @@ module tau_tlb_level #(
   assign invalidate_index = index_of(invalidate_page_i);
   assign tag = page_i[PageBits-1:SetBits];
 
-  logic [Ways-1:0]     valid, match;  // match: of the words read
+  logic [Ways-1:0]     valid, same, match;  // of the words read; match: same and valid
   logic [Ways-1:0]     found, taken;  // of the answer: the page's way, the filled ways
   logic [WayBits-1:0]  victim;
   logic [DataBits-1:0] data [Ways];
@@ -89,6 +94,9 @@ module tau_tlb_level #(
     logic [Sets-1:0]     valid_q;
     logic                fill;
 
+    assign same[w] = (word[DataBits-1] || word[DataBits-2-:OwnerBits] == owner_i) &&
+                     word[WordBits-1:DataBits] == tag;
+
     assign fill = fill_i && victim == w;
     // Not reset: a memory, which valid_q qualifies.
     always_ff @(posedge clk_i) begin
@@ -101,7 +109,7 @@ module tau_tlb_level #(
       always_ff @(posedge clk_i) begin
         if (read_i) word <= mem[index];
         if (compares) begin
-          same_q <= word[WordBits-1:DataBits] == tag;
+          same_q <= same[w];
           taken_q <= valid[w];
           data_q <= word[DataBits-1:0];
         end
@@ -128,7 +136,7 @@ module tau_tlb_level #(
     end
 
     assign valid[w] = valid_q[looked_index];
-    assign match[w] = valid[w] && word[WordBits-1:DataBits] == tag;
+    assign match[w] = valid[w] && same[w];
   end
 
   always_comb begin

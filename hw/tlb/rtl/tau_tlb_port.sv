@@ -29,9 +29,12 @@ module tau_tlb_port #(
   // The miss.
   output logic                   waiting_o,
   output logic [PageBits-1:0]    page_o,
+  output logic [2:0]             access_o,
   output logic [OwnerBits-1:0]   owner_o,
   input  logic                   finish_i,
   input  logic                   finish_mapped_i,
+  input  logic                   finish_denied_i,
+  input  logic                   finish_shared_i,
   input  logic [FrameBits+2:0]   finish_data_i,
   input  logic                   fill_i,
 
@@ -58,14 +61,15 @@ module tau_tlb_port #(
   logic [OwnerBits-1:0] owner_q, victim_owner_q;
   logic [DataBits-1:0]  data_q;
 
-  logic                          take, hit, evicts;
-  logic [DataBits+OwnerBits-1:0] hit_data, victim_data;
+  logic                        take, hit, evicts;
+  logic [DataBits+OwnerBits:0] hit_data, victim_data;  // {shared, owner, rights, frame}
   assign lookup_ready_o = !waiting_q;
   assign take = lookup_valid_i && !waiting_q;
 
   tau_tlb_level #(
     .PageBits   (PageBits),
-    .DataBits   (DataBits + OwnerBits),
+    .DataBits   (DataBits + OwnerBits + 1),
+    .OwnerBits  (OwnerBits),
     .Sets       (Sets),
     .Ways       (Ways),
     .XorIndex   (XorIndex),
@@ -76,11 +80,12 @@ module tau_tlb_port #(
     .rst_ni,
     .read_i       (1'b0),
     .page_i       (waiting_q ? page_q : lookup_page_i),
+    .owner_i,
     .hit_o        (hit),
     .data_o       (hit_data),
     .touch_i      (take && hit),
     .fill_i,
-    .fill_data_i  ({owner_q, finish_data_i}),
+    .fill_data_i  ({finish_shared_i, owner_q, finish_data_i}),
     .evicts_o     (evicts),
     .victim_data_o(victim_data),
     .invalidate_i,
@@ -116,18 +121,18 @@ module tau_tlb_port #(
   end
   assign waiting_o = waiting_q;
   assign page_o = page_q;
+  assign access_o = access_q;
   assign owner_o = owner_q;
 
-  logic [DataBits-1:0] data;
-  logic                absent, denied;
-  assign data = finish_i ? finish_data_i : data_q;
+  logic absent, denied;
   assign absent = finish_i && !finish_mapped_i;
-  assign denied = (access_q & ~data[DataBits-1-:3]) != '0;
+  assign denied = (finish_i && finish_denied_i) ||
+                  (!finish_i && (access_q & ~data_q[DataBits-1-:3]) != '0);
   assign result_valid_o = hit_q || finish_i;
   assign result_fault_o = absent || denied;
   assign result_cause_o = absent ? tau_status_pkg::CauseUnmapped
                           : denied ? tau_status_pkg::CauseRights : tau_status_pkg::CauseNone;
-  assign result_frame_o = data[FrameBits-1:0];
+  assign result_frame_o = finish_i ? finish_data_i[FrameBits-1:0] : data_q[FrameBits-1:0];
   assign event_hit_o = hit_q;
   assign event_miss_o = finish_i;
 

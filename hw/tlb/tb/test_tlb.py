@@ -2,7 +2,8 @@
 
 Method: random lookups of few pages over sets that overflow, with changes of owner and invalidations
 in every cycle of a miss. The page table changes meanwhile, and its entries are any 32 bits. Every
-counter is read during the run, and all at the end. A few shapes are tested, so that each index
+counter is read during the run, and all at the end. On the model alone: one owner's answers are the
+same to the cycle, whatever another one tries. A few shapes are tested, so that each index
 function, replacement and number of levels occurs. The slow test has all shapes.
 """
 
@@ -21,6 +22,9 @@ from testing.cocotb_run import run, unit, unit_parameters
 PAGE_BITS, FRAME_BITS = 8, 7
 CYCLES = int(os.environ.get("TAU_TEST_CYCLES", "4000"))
 SEEDS = 3
+OWNED = (1 << tlb.SHARED_SHIFT, *(owner << tlb.OWNER_SHIFT for owner in (0, 0, 1, 3)))
+SLOTS, SLOT_CYCLES, LOOKUP_CYCLES = 60, 50, 40  # a slot's last lookups end within it
+ALL_RIGHTS = 7 << tlb.RIGHTS_SHIFT
 NAMES = ("Sets", "Ways", "Levels", "Sets2", "Ways2", "XorIndex", "Replacement", "OwnerBits")
 QUICK = [
     (4, 2, 1, 8, 4, tlb.MODULO, tlb.LRU, 2),
@@ -73,7 +77,7 @@ class Traffic:
         """A word of the table: often a mapping, sometimes none, sometimes anything."""
         kind = self.random.randrange(10)
         if kind < 7:
-            return self.random.randrange(1 << FRAME_BITS) | 7 << tlb.RIGHTS_SHIFT
+            return self.random.randrange(1 << FRAME_BITS) | self.random.choice(OWNED) | ALL_RIGHTS
         return 0 if kind == 7 else self.random.getrandbits(32)
 
     def lookup(self, port: int, before: Outputs | None) -> Lookup | None:
@@ -144,7 +148,7 @@ async def random_traffic(dut) -> None:
     for number in range(SEEDS):
         model = new_model()
         capacity = model.shape.sets * model.shape.ways
-        pages = capacity + 2 + capacity // 2 * number * model.shape.levels
+        pages = 2 * capacity + 2 + capacity // 2 * number * model.shape.levels
         traffic = Traffic(seed + number, (4, 60, 250)[number], pages)
         stimulus = ThenCounters(traffic, CYCLES, model)
         cycles = CYCLES + len(stimulus.steps) + 2
@@ -171,7 +175,7 @@ async def cycles_of(dut, latency: int, pages: list[int]) -> list[int]:
         return Inputs((None, lookup), word)
 
     def words(page: int) -> int:
-        return page % (1 << FRAME_BITS) | 7 << tlb.RIGHTS_SHIFT
+        return page % (1 << FRAME_BITS) | ALL_RIGHTS
 
     await lockstep(dut, new_model(), stimulus, 20 * len(pages) + 20, latency, words)
     return [answered - start for start, answered in zip(taken, came, strict=True)]
@@ -218,6 +222,50 @@ def run_shape(folder: Path, values: tuple[int, ...], cycles: int) -> None:
 def test_shape(tmp_path: Path, values: tuple[int, ...], cycles: int) -> None:
     """One and two levels, and each replacement."""
     run_shape(tmp_path, values, cycles)
+
+
+def answers(shape: tlb.Shape, words: list[int], seed: int, is_wild: bool) -> list[Outputs]:
+    """What owner 1 is answered in every other slot. In those between, owner 2 does nothing, or
+    looks up anything."""
+    model, neighbor, found = tlb.Tlb(shape), random.Random(seed), list[Outputs]()
+    own, request = random.Random(seed), None
+    for cycle in range(SLOTS * SLOT_CYCLES):
+        slot, at = divmod(cycle, SLOT_CYCLES)
+        lookups: list[Lookup | None] = [None, None]
+        if 0 < at < LOOKUP_CYCLES and (slot % 2 == 0 or is_wild):
+            chance = neighbor if slot % 2 else own
+            lookups = [
+                Lookup(chance.randrange(len(words)), chance.choice(accesses))
+                for accesses in ((EXECUTE,), (READ, WRITE))
+            ]
+        word = None if request is None else words[request]
+        write = (tlb.OWNER, 1 + slot % 2) if at == 0 else None
+        outputs = model.step(Inputs((lookups[INSTR], lookups[DATA]), word, write))
+        request = outputs.request
+        found += [outputs] if slot % 2 == 0 else []
+    return found
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+@pytest.mark.parametrize("replacement", [tlb.LRU, tlb.PLRU])
+def test_what_is_refused_leaves_no_trace(replacement: int, levels: int) -> None:
+    """Pages of two owners in sets of their own, shared ones that neither has the right to use."""
+    seed = int(os.environ.get("TAU_TEST_SEED", random.randrange(1 << 32)))
+    print(f"TAU_TEST_SEED={seed}")
+    chance, sets = random.Random(seed), 4
+    words = [
+        chance.randrange(1 << FRAME_BITS)
+        | chance.randrange(1, 8) << tlb.RIGHTS_SHIFT
+        | (1 + (page % sets) // 2) << tlb.OWNER_SHIFT
+        for page in range(16 * sets)
+    ]
+    for page in chance.sample(range(len(words)), sets):
+        words[page] = chance.randrange(1, 1 << FRAME_BITS) | 1 << tlb.SHARED_SHIFT
+    shape = tlb.Shape(PAGE_BITS, FRAME_BITS, sets, 4, levels, 8, 4, tlb.MODULO, replacement)
+    quiet, wild = (answers(shape, words, seed, is_wild) for is_wild in (False, True))
+    causes = {result.cause for outputs in quiet for result in outputs.results if result}
+    assert causes == {0, 2}
+    assert quiet == wild
 
 
 @pytest.mark.slow

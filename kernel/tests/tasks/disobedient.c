@@ -17,7 +17,7 @@ void tau_task_main(struct tau_task *task) {
         tau_task_wait(read_word(0x40000000));
         break;
     case WRITE_CODE:
-        *(volatile uint32_t *)(uintptr_t)tau_task_main = 0;
+        *(volatile uint8_t *)(uintptr_t)tau_task_main = 0;
         break;
     case READ_UNMAPPED:
         tau_task_wait(read_word(task->arguments[1]));

@@ -54,7 +54,7 @@ def run(folder: Path, colored: bool, seed: int) -> Records:
     kernel_sets = OWN_SETS[0] if colored else ANY_SETS
     cycles = HYPERPERIODS * 16 * MS
     made = system(geometry, tasks, cycles, kernel_sets, is_joint=colored, seed=seed)
-    builder = ChangedBuilder(folder) if colored else ChangedBuilder(folder, ONE_HEAP)
+    builder = ChangedBuilder(folder) if colored else ChangedBuilder(folder, *ONE_HEAP)
     found = simulation.simulate(made, tlb, builder)
     assert found.faults == []
     assert [len(found.of(task)) for task in (0, 1)] == [1 + 8 * HYPERPERIODS, 1 + HYPERPERIODS]

@@ -87,6 +87,9 @@ def test_random_geometries_are_the_models(policy: str, geometries: int, strict: 
                 assert evictions_of(fast) == slow.evictions, context
 
 
+SHARED_WORD = 1 << tlb.SHARED_SHIFT | 7 << tlb.RIGHTS_SHIFT  # the simulator knows no owners' rights
+
+
 class Unit:
     """The model of hw/tlb, which is asked for one translation at a time."""
 
@@ -102,7 +105,7 @@ class Unit:
         outputs = self.unit.step(mmu_cycle.Inputs(lookups=asked))
         is_walk = False
         while outputs.results[port] is None:
-            word = 7 << tlb.RIGHTS_SHIFT if outputs.request is not None else None
+            word = SHARED_WORD if outputs.request is not None else None
             outputs = self.unit.step(mmu_cycle.Inputs(word=word))
             is_walk |= outputs.request is not None
         self.unit.step(mmu_cycle.Inputs())  # counts the events

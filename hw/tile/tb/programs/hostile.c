@@ -84,6 +84,12 @@ static uint32_t is_mapped(uint32_t page) {
            TAU_TILE_TABLE1[2 * place + 1] == page;
 }
 
+// The unit's owner is 0 throughout.
+static uint32_t is_foreign(uint32_t word) {
+    return unit == TAU_TILE_UNIT_TLB && (word >> TAU_TILE_PAGE_WORD_SHARED & 1) == 0 &&
+           (word >> TAU_TILE_PAGE_WORD_OWNER & 15) != 0;
+}
+
 static void check(uint32_t page, uint32_t is_store, uint32_t frames_count) {
     const uint32_t word = TAU_TILE_TABLE2[page];
     const uint32_t offset = 4 * random_below(PAGE / 4), value = random_below(~0u);
@@ -95,7 +101,7 @@ static void check(uint32_t page, uint32_t is_store, uint32_t frames_count) {
     uint32_t wanted = TAU_TILE_CAUSE_NONE;
     if (!is_mapped(page)) {
         wanted = TAU_TILE_CAUSE_UNMAPPED;
-    } else if ((word & (is_store ? TAU_TILE_WRITE : TAU_TILE_READ)) == 0) {
+    } else if (is_foreign(word) || (word & (is_store ? TAU_TILE_WRITE : TAU_TILE_READ)) == 0) {
         wanted = TAU_TILE_CAUSE_RIGHTS;
     }
     trapped = TAU_TILE_CAUSE_NONE;

@@ -11,8 +11,10 @@ from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, Partition, Principal, Run
 
 PAGE_BYTES = 4096
-READ, WRITE, EXECUTE = 1 << 27, 1 << 28, 1 << 29
-RIGHTS = {CODE: EXECUTE, GLOBALS: READ | WRITE, STACK: READ | WRITE}  # Code: read if it `is_read`.
+READ, WRITE, EXECUTE = (f"TAU_TILE_{right}" for right in ("READ", "WRITE", "EXECUTE"))
+DATA_RIGHTS = f"{READ} | {WRITE}"
+RIGHTS = {CODE: EXECUTE, GLOBALS: DATA_RIGHTS, STACK: DATA_RIGHTS}  # Code: read if it `is_read`.
+KERNEL_OWNER = 0
 TASKS_MAX = 15
 ARGUMENTS_MAX = 16
 CODE_IS_READ = "if these are constants, give it reads_code = true"
@@ -73,6 +75,7 @@ def c_text(system: System, images: Sequence[Words], entries: Sequence[int]) -> s
     return "\n".join(
         [
             '#include "kernel/tasks/system.h"',
+            '#include "targets/tile/tile.h"',
             *_partitions(system),
             *_pages(system, images),
             *_tasks(system, entries),
@@ -101,7 +104,7 @@ def _partitions(system: System) -> list[str]:
 def _pages(system: System, images: Sequence[Words]) -> list[str]:
     lines, rows = [], []
 
-    def page(address: int, rights: int, words: list[int]) -> None:
+    def page(address: int, owner: int, rights: str, words: list[int]) -> None:
         while words and words[-1] == 0:
             words = words[:-1]
         name = f"words_{address:x}" if words else "0"
@@ -109,15 +112,16 @@ def _pages(system: System, images: Sequence[Words]) -> list[str]:
             text = ",".join(f"{word:#x}u" for word in words)
             lines.append(f"static const uint32_t {name}[] = {{{text}}};")
         number = (address - tile.ADDRESS_WINDOW) // PAGE_BYTES
-        rows.append(f"    {{{number}u, {rights}u, {name}, {len(words)}u}},")
+        rows.append(f"    {{{number}u, {owner}u, {rights}, {name}, {len(words)}u}},")
 
     for address in (system.kernel_state, system.kernel_stack):
-        page(address, READ | WRITE, [])
-    for task, image in zip(system.tasks, images, strict=True):
+        page(address, KERNEL_OWNER, DATA_RIGHTS, [])
+    for owner, (task, image) in enumerate(zip(system.tasks, images, strict=True), start=1):
         for part, rights in RIGHTS.items():
             run = task.run_of(part)
             for address in range(run.start, run.end, PAGE_BYTES):
-                page(address, rights | READ * run.is_read, image.get(address, []))
+                allowed = f"{rights} | {READ}" if run.is_read else rights
+                page(address, owner, allowed, image.get(address, []))
     return [*lines, "static const struct tau_tasks_page pages[] = {", *rows, "};"]
 
 
