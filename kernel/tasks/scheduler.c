@@ -24,15 +24,15 @@ static void set_timer(uint32_t cycle) {
     tau_tile_write(TAU_TILE_REGISTER_TIMER_COMPARE, cycle);
 }
 
-// Releases the jobs whose time has come, by one reading of the clock: of two with the same release,
-// the later one must not begin before the other. Returns the cycle of the next release, or the end.
+// Releases the jobs whose time has come. The highest priority is last: of two jobs with the same
+// release, the lower one is never seen without the other. Returns the cycle of the next release, or
+// the end.
 static uint32_t release(struct tau_tasks_state *state) {
-    const uint32_t cycle = now();
     uint32_t next_cycle = state->end_cycle;
     TAU_KERNEL_ASSERT(state->warmed_count == TAU_TASKS_COUNT);
-    EACH_TASK(task) {
-        struct tau_tasks_jobs *jobs = &state->jobs[task];
-        if (jobs->next_release_cycle <= cycle) {
+    EACH_TASK(done) {
+        struct tau_tasks_jobs *jobs = &state->jobs[TAU_TASKS_COUNT - 1 - done];
+        if (jobs->next_release_cycle <= now()) {
             if (jobs->waiting_count == 0) {
                 jobs->release_cycle = jobs->next_release_cycle;
             }
