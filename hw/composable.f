@@ -9,6 +9,7 @@ socket/rtl/tau_obi_mmu.sv
 socket/rtl/tau_obi_port.sv
 socket/rtl/tau_ram.sv
 composable/rtl/tau_composable.sv
+composable/rtl/tau_composable_lines.sv
 composable/rtl/tau_composable_load.sv
 composable/rtl/tau_composable_port.sv
 composable/rtl/tau_composable_table.sv

@@ -1,6 +1,6 @@
-// The unit of composable virtual memory [P2-8, P2-13]: for fetches and for data, lines that answer at
-// once in front of a TLB of 1, 2, 4 or 8 entries, over a hardware page table of 64 entries, which
-// one register write loads from table memory 0.
+// The unit of composable virtual memory [P2-8, P2-13]: for fetches and for data, lines that answer
+// at once in front of a TLB of 1, 2, 4 or 8 entries, over a hardware page table of 64 entries,
+// which one register write loads from table memory 0.
 //
 // Only the running application's own accesses decide how long they take. A miss takes a constant
 // number of cycles. So does a load, which clears the lines, both TLBs and the order of replacement,

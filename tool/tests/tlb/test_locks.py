@@ -1,7 +1,7 @@
-"""What the lock of a heap, and the pages of an interrupt handler, cost in TLB entries, by their place.
+"""What a heap's lock, and an interrupt handler's pages, cost in TLB entries, by their place.
 
-Method: the golden simulator, at the places of a plan. Each job calls its heap twelve times: the lock's
-word, stack, globals, a page of the heap, and the lock again. A handler runs before each job.
+Method: the golden simulator, at the places of a plan. Each job calls its heap twelve times: the
+lock's word, stack, globals, a page of the heap, and the lock again. A handler runs before each job.
 """
 
 from collections.abc import Sequence

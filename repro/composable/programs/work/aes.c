@@ -1,5 +1,5 @@
-// AES-128 (FIPS 197), each block for itself: substitutions, rows and columns by tables that are made
-// in front of it.
+// AES-128 (FIPS 197), each block for itself: substitutions, rows and columns by tables that are
+// made in front of it.
 #include "repro/composable/programs/work/work.h"
 
 enum { ROUNDS = 10, COLUMNS = 4 };

@@ -1,5 +1,5 @@
-// A churn of objects in a heap of core/tlsf.h: they come and go in random order, and each is written
-// and read.
+// A churn of objects in a heap of core/tlsf.h: they come and go in random order, and each is
+// written and read.
 #include "core/tlsf.h"
 #include "repro/composable/programs/work/work.h"
 
