@@ -31,7 +31,7 @@ LARGER = {
     "TLB colors": 2750,
     "recorder of Linux programs": 3300,
     "library of `tau run`": 7800,
-    "kernel of slots": 2400,
+    "kernel of slots": 2550,
     "kernel of tasks": 3650,
     "tile, without a unit": 2100,
 }

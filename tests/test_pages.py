@@ -35,7 +35,7 @@ def test_the_readmes_example_prints_what_is_printed_there(tmp_path: Path) -> Non
 TUTORIALS = "docs/tutorials"
 # A replay of a short program then takes half the cycles: most are the heap's, to be ready.
 SMALL_HEAP = {"tau replay program.tau ": "tau replay program.tau --heap 1048576 "}
-ONE_NEIGHBOR = {"--major-frames 300": "--major-frames 70 --neighbors 1"}
+ONE_NEIGHBOR = {"--epochs 300": "--epochs 70 --neighbors 1"}
 CYCLES = Page(f"{TUTORIALS}/cycles-on-the-tile.md")
 COMPOSED = Page(f"{TUTORIALS}/composable-system.md", is_equal)
 DISCOVER = "tau tlb discover -o host.toml"

@@ -3,6 +3,7 @@
 #ifndef TAU_SLOTS_KERNEL_H
 #define TAU_SLOTS_KERNEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/buddy.h"
@@ -23,6 +24,7 @@ enum tau_application_state {
     TAU_APPLICATION_ABSENT,
     TAU_APPLICATION_LOADED,
     TAU_APPLICATION_REFUSED,
+    TAU_APPLICATION_LATE,  // It has its pages, and never begins.
 };
 
 struct tau_application {
@@ -35,11 +37,21 @@ struct tau_application {
     uint32_t pool_count;        // Frames of its pool.
     uint32_t pool_used_count;   // Frames that faults took.
     uint32_t stopped_tasks;     // A bit per task that has ended, by itself or by an error.
-    // Its tasks run in the major frames start … stop - 1, if it is loaded.
-    uint32_t start_frame;
-    uint32_t stop_frame;
+    // Its tasks run in the epochs start … stop - 1, if it is loaded, and ready on the other tile.
+    uint32_t start_epoch;
+    uint32_t stop_epoch;
+    // The other tile's part is ready if its word is `ready`. Without such a part the word is
+    // `ready` itself.
+    uint32_t ready;
+    const volatile uint32_t *peer_word;
+    uint32_t life;  // How many loads of it there were, with refused ones.
     enum tau_application_state state;
 };
+
+// What the loaders of two tiles tell each other of an application: the word grows from life to
+// life, so no word of a former life is taken for one of this life.
+#define TAU_LIFE_READY(life) (2 * (life)-1)
+#define TAU_LIFE_ENDED(life) (2 * (life))
 
 struct tau_kernel {
     struct tau_system_file file;
@@ -47,8 +59,10 @@ struct tau_kernel {
     struct tau_context loader;
     struct tau_context idle;  // Runs for the rest of a slot if its owner has nothing to do.
     uint64_t release_cycle;   // Release of the running slot.
-    volatile uint32_t major_frame;
-    uint32_t slot;  // Its place in the major frame.
+    // Counts alike on all tiles: an epoch begins and ends in the same cycle on each of them.
+    volatile uint32_t epoch;
+    uint32_t frame;  // The major frame's place in the epoch.
+    uint32_t slot;   // The slot's place in the major frame.
 };
 
 extern struct tau_kernel tau_kernel;
@@ -62,9 +76,8 @@ extern struct tau_kernel tau_kernel;
 // later.
 
 // Ends the slot that runs, and returns the context of the next one's owner after the gate.
-// Stops the tile if and only if
-// - the gate is reached less than TAU_COMPOSE_GATE_MARGIN_CYCLES ahead of the release, or
-// - a task of the next slot should run and its application is not loaded yet.
+// Stops the tile if and only if the gate is reached less than TAU_COMPOSE_GATE_MARGIN_CYCLES ahead
+// of the release.
 // Cost: whatever it takes, the first instruction of the owner runs a constant time after the
 // release. The longest path is the bound of the OS slot (tool/tautochrone/compose/bounds.py).
 struct tau_context *tau_slot_end(void);
@@ -82,10 +95,11 @@ _Noreturn void tau_trap_unexpected(void);
 
 // ---- The loader: carries out the integrator's commands, in slots of its own --------------------
 
-// Sets for each application in which major frames it runs, by the first commands for it.
+// Reads from the system file which applications have a part on the other tile.
 void tau_loader_begin(void);
 
-// The loader's task: all commands in their order, then nothing more. It is preempted like everyone.
+// The loader's task: all commands of the system file in their order, then those of the mailbox, as
+// they come. It is preempted like everyone.
 _Noreturn void tau_loader_run(void);
 
 #endif

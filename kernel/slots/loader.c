@@ -2,45 +2,51 @@
 #include "kernel/slots/pages.h"
 #include "kernel/stop.h"
 
-// Stopwatches of the mailbox: the steps of a set-up, tagged with the application.
-enum { WATCH_ALLOCATE, WATCH_BIND, WATCH_LOAD, WATCH_RELEASE };
+// Stopwatches of the mailbox: the steps of a set-up, tagged with the application, and the answer to
+// a command.
+enum { WATCH_ALLOCATE, WATCH_BIND, WATCH_LOAD, WATCH_RELEASE, WATCH_ANSWER };
+enum { INTERRUPTS = 1 << 3, COMMAND_IS_THERE = 1 };
 
-static uint32_t command_word(uint32_t command, uint32_t word) {
-    return tau_system_file_word(&tau_kernel.file, TAU_COMPOSE_HEADER_COMMAND_OFFSET, command,
-                                TAU_COMPOSE_SYSTEM_COMMAND_WORDS, word);
+struct command {
+    uint32_t words[TAU_COMPOSE_SYSTEM_COMMAND_WORDS];
+};
+
+static struct command command_of(uint32_t number) {
+    struct command command;
+    for (uint32_t i = 0; i < TAU_COMPOSE_SYSTEM_COMMAND_WORDS; i++) {
+        command.words[i] = tau_system_file_word(&tau_kernel.file, TAU_COMPOSE_HEADER_COMMAND_OFFSET,
+                                                number, TAU_COMPOSE_SYSTEM_COMMAND_WORDS, i);
+    }
+    return command;
 }
 
-// Sets when APPLICATION runs next, by the commands from FIRST on. A slot may end between any two
-// stores: the start is last, and never while it is absent.
-static void schedule(uint32_t application, uint32_t first) {
-    uint32_t start_frame = UINT32_MAX;
-    uint32_t stop_frame = UINT32_MAX;
-    bool is_started = false;
+// The epoch of the next unload of APPLICATION among the system file's commands from FIRST on.
+static uint32_t next_unload(uint32_t application, uint32_t first) {
     for (uint32_t i = first; i < tau_kernel.file.header[TAU_COMPOSE_HEADER_COMMAND_COUNT]; i++) {
-        if (command_word(i, TAU_COMPOSE_COMMAND_APPLICATION) != application) {
-            continue;
-        }
-        const uint32_t major_frame = command_word(i, TAU_COMPOSE_COMMAND_MAJOR_FRAME);
-        const bool is_load =
-            command_word(i, TAU_COMPOSE_COMMAND_OPERATION) == TAU_COMPOSE_COMMAND_LOAD;
-        if (is_load && !is_started) {
-            start_frame = major_frame;
-            is_started = true;
-        } else if (!is_load && is_started) {
-            stop_frame = major_frame;
-            break;
+        const struct command command = command_of(i);
+        if (command.words[TAU_COMPOSE_COMMAND_APPLICATION] == application &&
+            command.words[TAU_COMPOSE_COMMAND_OPERATION] == TAU_COMPOSE_COMMAND_UNLOAD) {
+            return command.words[TAU_COMPOSE_COMMAND_EPOCH];
         }
     }
-    volatile struct tau_application *state = &tau_kernel.applications[application];
-    state->start_frame = UINT32_MAX;
-    state->stop_frame = stop_frame;
-    state->state = TAU_APPLICATION_ABSENT;
-    state->start_frame = start_frame;
+    return UINT32_MAX;
 }
 
-static void finish(uint32_t watch, uint32_t value) {
+static volatile uint32_t *ready_word(uint32_t number) {
+    return tau_tile_register(TAU_TILE_REGISTER_READY + 4 * number);
+}
+
+// Waits until the former life of an application has ended on its other tile: no word of that life,
+// from a task or a DMA channel, comes later than the word that says so.
+static void wait_for_peer(const struct tau_application *application) {
+    while (*application->peer_word < TAU_LIFE_ENDED(application->life - 1)) {
+        __asm__ volatile("wfi" ::: "memory");  // bound: the other loader's same command
+    }
+}
+
+static void finish(uint32_t watch, uint32_t value, uint32_t life) {
     tau_tile_done(watch, value);
-    tau_tile_send(watch, 0);
+    tau_tile_send(watch, life);
 }
 
 static const char *set_up(uint32_t number) {
@@ -70,10 +76,11 @@ static const char *set_up(uint32_t number) {
         tau_pages_release(number);
         return "a segment lies outside the pages with its rights";
     }
-    finish(WATCH_ALLOCATE, application->pages_count);
+    finish(WATCH_ALLOCATE, application->pages_count, application->life);
+    wait_for_peer(application);
     tau_tile_start(WATCH_BIND, number);
     tau_pages_bind(number, &executable);
-    finish(WATCH_BIND, 0);
+    finish(WATCH_BIND, 0, application->life);
     tau_tile_start(WATCH_LOAD, number);
     tau_pages_load(number, &executable, image);
     application->stopped_tasks = 0;
@@ -81,21 +88,25 @@ static const char *set_up(uint32_t number) {
         tau_context_begin(&application->tasks[i], executable.tasks[i].entry,
                           executable.tasks[i].stack, TAU_CONTEXT_STATUS_USER);
     }
-    finish(WATCH_LOAD, 0);
+    finish(WATCH_LOAD, 0, application->life);
     return NULL;
 }
 
-static void load(uint32_t number) {
-    volatile struct tau_application *application = &tau_kernel.applications[number];
-    if (application->state != TAU_APPLICATION_ABSENT) {
-        return;  // loaded twice without an unload: it stays
+// Ends the load of an application that begins in EPOCH: false if that epoch has begun. Interrupts
+// are off meanwhile: no slot ends between the look at the epoch and the word for the other tile.
+static bool begin_life(uint32_t number, uint32_t epoch) {
+    struct tau_application *application = &tau_kernel.applications[number];
+    __asm__ volatile("csrc mstatus, %0" ::"r"(INTERRUPTS) : "memory");
+    const bool is_in_time = tau_kernel.epoch < epoch;
+    if (is_in_time) {
+        application->start_epoch = epoch;
+        *ready_word(number) = application->ready;
     }
-    const char *wrong = set_up(number);
-    if (wrong == NULL) {
-        application->state = TAU_APPLICATION_LOADED;
-        return;
-    }
-    application->state = TAU_APPLICATION_REFUSED;
+    __asm__ volatile("csrs mstatus, %0" ::"r"(INTERRUPTS) : "memory");
+    return is_in_time;
+}
+
+static void say_refused(uint32_t number, const char *wrong) {
     tau_tile_print("kernel: application ");
     tau_tile_print_number(number);
     tau_tile_print(" is refused: ");
@@ -103,34 +114,95 @@ static void load(uint32_t number) {
     tau_tile_print("\n");
 }
 
-static void unload(uint32_t number, uint32_t command) {
-    while (tau_kernel.major_frame < command_word(command, TAU_COMPOSE_COMMAND_MAJOR_FRAME)) {
-        __asm__ volatile("wfi" ::: "memory");  // bound: the major frame comes
+// The answer. The application's tasks run from EPOCH until STOP_EPOCH.
+static uint32_t load(uint32_t number, uint32_t epoch, uint32_t stop_epoch) {
+    struct tau_application *application = &tau_kernel.applications[number];
+    if (application->state != TAU_APPLICATION_ABSENT) {
+        return TAU_COMPOSE_ANSWER_READY;  // loaded twice without an unload: it stays
     }
-    if (tau_kernel.applications[number].state == TAU_APPLICATION_LOADED) {
+    application->life++;
+    application->ready = TAU_LIFE_READY(application->life);
+    application->start_epoch = UINT32_MAX;
+    const char *wrong = set_up(number);
+    if (wrong != NULL) {
+        application->state = TAU_APPLICATION_REFUSED;
+        say_refused(number, wrong);
+        return TAU_COMPOSE_ANSWER_REFUSED;
+    }
+    application->stop_epoch = stop_epoch;
+    if (!begin_life(number, epoch)) {
+        application->state = TAU_APPLICATION_LATE;
+        say_refused(number, "its load ended after its epoch had begun");
+        return TAU_COMPOSE_ANSWER_LATE;
+    }
+    application->state = TAU_APPLICATION_LOADED;
+    return TAU_COMPOSE_ANSWER_READY;
+}
+
+static uint32_t unload(uint32_t number, uint32_t epoch) {
+    struct tau_application *application = &tau_kernel.applications[number];
+    application->stop_epoch = epoch;
+    while (tau_kernel.epoch < epoch) {
+        __asm__ volatile("wfi" ::: "memory");  // bound: the epoch comes
+    }
+    if (application->state == TAU_APPLICATION_LOADED ||
+        application->state == TAU_APPLICATION_LATE) {
         tau_tile_start(WATCH_RELEASE, number);
         tau_pages_release(number);
-        finish(WATCH_RELEASE, 0);
+        finish(WATCH_RELEASE, 0, application->life);
     }
-    schedule(number, command + 1);
+    application->state = TAU_APPLICATION_ABSENT;
+    *ready_word(number) = TAU_LIFE_ENDED(application->life);
+    return TAU_COMPOSE_ANSWER_UNLOADED;
+}
+
+// NEXT is the first of the system file's commands behind it.
+static void carry_out(const struct command *command, uint32_t next) {
+    const uint32_t operation = command->words[TAU_COMPOSE_COMMAND_OPERATION];
+    const uint32_t number = command->words[TAU_COMPOSE_COMMAND_APPLICATION];
+    const uint32_t epoch = command->words[TAU_COMPOSE_COMMAND_EPOCH];
+    while (tau_kernel.epoch < command->words[TAU_COMPOSE_COMMAND_ARRIVAL]) {
+        __asm__ volatile("wfi" ::: "memory");  // bound: the epoch comes
+    }
+    tau_tile_start(WATCH_ANSWER, number);
+    uint32_t answer = TAU_COMPOSE_ANSWER_UNKNOWN;
+    uint32_t life = 0;
+    if (tau_system_file_names(&tau_kernel.file, number, 0)) {
+        if (operation == TAU_COMPOSE_COMMAND_LOAD) {
+            answer = load(number, epoch, next_unload(number, next));
+        } else if (operation == TAU_COMPOSE_COMMAND_UNLOAD) {
+            answer = unload(number, epoch);
+        }
+        life = tau_kernel.applications[number].life;
+    }
+    finish(WATCH_ANSWER, answer, life);
 }
 
 void tau_loader_begin(void) {
     for (uint32_t i = 0; i < tau_kernel.file.header[TAU_COMPOSE_HEADER_APPLICATION_COUNT]; i++) {
-        schedule(i, 0);
+        struct tau_application *application = &tau_kernel.applications[i];
+        const uint32_t has_peer =
+            tau_system_file_application(&tau_kernel.file, i, TAU_COMPOSE_APPLICATION_HAS_PEER);
+        application->peer_word = has_peer != 0 ? ready_word(i) : &application->ready;
     }
 }
 
 _Noreturn void tau_loader_run(void) {
-    for (uint32_t i = 0; i < tau_kernel.file.header[TAU_COMPOSE_HEADER_COMMAND_COUNT]; i++) {
-        const uint32_t application = command_word(i, TAU_COMPOSE_COMMAND_APPLICATION);
-        if (command_word(i, TAU_COMPOSE_COMMAND_OPERATION) == TAU_COMPOSE_COMMAND_LOAD) {
-            load(application);
-        } else {
-            unload(application, i);
-        }
+    struct command command;
+    const uint32_t count = tau_kernel.file.header[TAU_COMPOSE_HEADER_COMMAND_COUNT];
+    for (uint32_t i = 0; i < count; i++) {
+        command = command_of(i);
+        carry_out(&command, i + 1);
     }
     for (;;) {
-        __asm__ volatile("wfi");
+        if (tau_tile_read(TAU_TILE_REGISTER_STATUS) != COMMAND_IS_THERE) {
+            __asm__ volatile("wfi");
+            continue;
+        }
+        for (uint32_t i = 0; i < TAU_COMPOSE_SYSTEM_COMMAND_WORDS; i++) {
+            command.words[i] = tau_tile_read(TAU_TILE_REGISTER_COMMAND + 4 * i);
+        }
+        tau_tile_write(TAU_TILE_REGISTER_NEXT, 0);
+        carry_out(&command, count);
     }
 }

@@ -46,7 +46,8 @@ int main(void) {
                       TAU_CONTEXT_STATUS_MACHINE);
     const uint32_t *header = kernel->file.header;
     kernel->slot = header[TAU_COMPOSE_HEADER_SLOT_COUNT] - 1;
-    kernel->major_frame = UINT32_MAX;
+    kernel->frame = header[TAU_COMPOSE_HEADER_EPOCH_FRAMES] - 1;
+    kernel->epoch = UINT32_MAX;
     kernel->release_cycle = (uint64_t)header[TAU_COMPOSE_HEADER_START_CYCLE] -
                             header[TAU_COMPOSE_HEADER_USER_SLOT_CYCLES] -
                             header[TAU_COMPOSE_HEADER_OS_SLOT_CYCLES];

@@ -17,8 +17,10 @@ static void wait_for_release(uint64_t release_cycle) {
     __asm__ volatile("wfi" ::: "memory");
 }
 
-static bool is_active(const struct tau_application *application, uint32_t major_frame) {
-    return application->start_frame <= major_frame && major_frame < application->stop_frame;
+// Whether a life of it has begun, and not ended. It begins on all tiles of it or on none.
+static bool is_alive(const struct tau_application *application, uint32_t epoch) {
+    return application->start_epoch <= epoch && epoch < application->stop_epoch &&
+           *application->peer_word == application->ready;
 }
 
 // Whose turn it is; TABLE becomes the page table's number.
@@ -34,13 +36,7 @@ static struct tau_context *owner_of(struct tau_slot slot, uint32_t *table) {
     TAU_KERNEL_ASSERT(slot.application < TAU_COMPOSE_LIMIT_APPLICATIONS);
     TAU_KERNEL_ASSERT(slot.task < TAU_COMPOSE_LIMIT_TASKS);
     struct tau_application *application = &kernel->applications[slot.application];
-    if (!is_active(application, kernel->major_frame)) {
-        return &kernel->idle;
-    }
-    if (application->state == TAU_APPLICATION_ABSENT) {
-        tau_stop("an application is loaded too late for its major frame");
-    }
-    if (application->state == TAU_APPLICATION_REFUSED ||
+    if (!is_alive(application, kernel->epoch) ||
         (application->stopped_tasks >> slot.task & 1) != 0) {
         return &kernel->idle;
     }
@@ -54,7 +50,11 @@ struct tau_context *tau_slot_end(void) {
     kernel->slot++;
     if (kernel->slot >= header[TAU_COMPOSE_HEADER_SLOT_COUNT]) {
         kernel->slot = 0;
-        kernel->major_frame++;
+        kernel->frame++;
+        if (kernel->frame >= header[TAU_COMPOSE_HEADER_EPOCH_FRAMES]) {
+            kernel->frame = 0;
+            kernel->epoch++;
+        }
     }
     const struct tau_slot slot = kernel->file.slots[kernel->slot];
     uint32_t table;

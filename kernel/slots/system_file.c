@@ -91,8 +91,8 @@ static bool applications_inside(const struct tau_system_file *file) {
     return true;
 }
 
-static bool names_application(const struct tau_system_file *file, uint32_t application,
-                              uint32_t task) {
+bool tau_system_file_names(const struct tau_system_file *file, uint32_t application,
+                           uint32_t task) {
     return application < file->header[TAU_COMPOSE_HEADER_APPLICATION_COUNT] &&
            task <
                tau_system_file_application(file, application, TAU_COMPOSE_APPLICATION_TASK_COUNT);
@@ -107,7 +107,7 @@ static bool read_slots(struct tau_system_file *file) {
             tau_system_file_word(file, TAU_COMPOSE_HEADER_SLOT_OFFSET, i,
                                  TAU_COMPOSE_SYSTEM_SLOT_WORDS, TAU_COMPOSE_SLOT_TASK);
         if (application != TAU_COMPOSE_SLOT_IDLE && application != TAU_COMPOSE_SLOT_LOADER &&
-            !names_application(file, application, task)) {
+            !tau_system_file_names(file, application, task)) {
             return false;
         }
         file->slots[i] = (struct tau_slot){(uint16_t)application, (uint16_t)task};
@@ -120,7 +120,7 @@ static bool commands_name_applications(const struct tau_system_file *file) {
         const uint32_t application =
             tau_system_file_word(file, TAU_COMPOSE_HEADER_COMMAND_OFFSET, i,
                                  TAU_COMPOSE_SYSTEM_COMMAND_WORDS, TAU_COMPOSE_COMMAND_APPLICATION);
-        if (!names_application(file, application, 0)) {
+        if (!tau_system_file_names(file, application, 0)) {
             return false;
         }
     }
@@ -138,7 +138,7 @@ static bool grants_allowed(const struct tau_system_file *file) {
         const uint32_t frames = row[TAU_COMPOSE_GRANT_FRAMES];
         const uint32_t start =
             row[TAU_COMPOSE_GRANT_TILE] * TAU_TILE_SIZE_COMMUNICATION_FRAMES + frame;
-        if (!names_application(file, row[TAU_COMPOSE_GRANT_APPLICATION], 0) || start < end ||
+        if (!tau_system_file_names(file, row[TAU_COMPOSE_GRANT_APPLICATION], 0) || start < end ||
             frame > TAU_TILE_SIZE_COMMUNICATION_FRAMES || frames == 0 ||
             frames > TAU_TILE_SIZE_COMMUNICATION_FRAMES - frame) {
             return false;
@@ -294,7 +294,8 @@ const char *tau_system_file_read(struct tau_system_file *file, const volatile ui
     }
     if (file->header[TAU_COMPOSE_HEADER_SLOT_COUNT] == 0 ||
         file->header[TAU_COMPOSE_HEADER_USER_SLOT_CYCLES] == 0 ||
-        file->header[TAU_COMPOSE_HEADER_OS_SLOT_CYCLES] == 0) {
+        file->header[TAU_COMPOSE_HEADER_OS_SLOT_CYCLES] == 0 ||
+        file->header[TAU_COMPOSE_HEADER_EPOCH_FRAMES] == 0) {
         return "the system file has no slots";
     }
     if (!read_slots(file) || !commands_name_applications(file)) {

@@ -5,6 +5,7 @@
 #ifndef TAU_SLOTS_SYSTEM_FILE_H
 #define TAU_SLOTS_SYSTEM_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "facts/gen/tau_compose_format.h"
@@ -25,12 +26,15 @@ struct tau_system_file {
 // - a table has more rows than the limits allow, or reaches beyond the part;
 // - the part, an image or the base code reaches beyond the memory tile, or is not aligned to words;
 // - a slot or a command names an application or a task that is not there;
-// - a slot has no cycles;
+// - a slot has no cycles, or an epoch no major frames;
 // - pages, grants or DMA channels break a rule of [KRN-15] to [KRN-19].
 // Cost: a constant number of reads per row, and for each page of kind `fixed` and each channel
 // those of all grants.
 const char *tau_system_file_read(struct tau_system_file *file, const volatile uint32_t *memory,
                                  uint32_t tile);
+
+// Whether the file has the task TASK of an application.
+bool tau_system_file_names(const struct tau_system_file *file, uint32_t application, uint32_t task);
 
 // Row ROW of the table whose offset is the header's word OFFSET, which has ROW_WORDS words a row.
 static inline const volatile uint32_t *tau_system_file_row(const struct tau_system_file *file,

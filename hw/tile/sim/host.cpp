@@ -241,15 +241,6 @@ void Tile::fault_repeated(std::uint32_t address, std::uint32_t cause, std::uint3
         histogram[{TAU_HOST_CHANNEL_FAULT, 0, cycles}]++;
 }
 
-void Tile::ready_set(unsigned index, std::uint32_t value, std::uint64_t cycle) {
-    ready_words[index] = {ready(index, cycle), value, cycle};
-}
-
-std::uint32_t Tile::ready(unsigned index, std::uint64_t cycle) const {
-    const Ready &word = ready_words[index];
-    return cycle >= word.cycle + TAU_TILE_SIZE_LINK_CYCLES ? word.value : word.before;
-}
-
 void Tile::mark(const Result &record) {
     send(record);
 }
@@ -358,12 +349,15 @@ void tau_host_fault_repeated(unsigned tile, unsigned address, unsigned cause, un
 }
 
 void tau_host_ready_set(unsigned tile, unsigned index, unsigned value, unsigned long long cycle) {
-    simulation.tiles[tile]->ready_set(index, value, cycle);
+    auto &word = simulation.tiles[tile]->ready[index];
+    word = {word.value, value, cycle};
 }
 
 unsigned tau_host_ready(unsigned tile, unsigned index, unsigned long long cycle) {
-    const unsigned other = tile ^ 1;
-    return other < simulation.tiles.size() ? simulation.tiles[other]->ready(index, cycle) : 0;
+    if ((tile ^ 1) >= simulation.tiles.size())
+        return 0;
+    const auto &word = simulation.tiles[tile ^ 1]->ready[index];
+    return cycle >= word.cycle + TAU_TILE_SIZE_LINK_CYCLES ? word.value : word.before;
 }
 
 unsigned tau_host_memory_tile(unsigned word) {

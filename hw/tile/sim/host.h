@@ -18,7 +18,6 @@
 #include <vector>
 
 constexpr unsigned CHANNELS = 8;
-constexpr unsigned READY_WORDS = 16;
 constexpr unsigned COUNTERS = TAU_TILE_SIZE_COUNTERS + 1;  // and cycles
 
 using Command = std::array<std::uint32_t, 4>;
@@ -51,10 +50,6 @@ class Tile {
     void fault_repeated(std::uint32_t address, std::uint32_t cause, std::uint32_t cycles,
                         std::uint64_t cycle);
 
-    // Word `index` for the other tile, from `cycle` on; and as the other tile sees it in `cycle`.
-    void ready_set(unsigned index, std::uint32_t value, std::uint64_t cycle);
-    std::uint32_t ready(unsigned index, std::uint64_t cycle) const;
-
     // For a composable system (docs/spec/kernel.md): one application's console, and records. The
     // first `owner` turns records of traps on.
     void application_console(std::uint32_t application, std::uint32_t letter);
@@ -70,6 +65,11 @@ class Tile {
     std::uint32_t faults = 0;
     std::uint64_t commands_taken = 0;
     std::array<std::uint64_t, COUNTERS> counters{};
+    // For the other tile: `value` a link's latency after `cycle`.
+    struct {
+        std::uint32_t before, value;
+        std::uint64_t cycle;
+    } ready[16]{};
     std::FILE *console_file = stdout;
 
   private:
@@ -79,10 +79,6 @@ class Tile {
     };
     struct Close {
         void operator()(std::FILE *file) const;
-    };
-    struct Ready {
-        std::uint32_t before, value;
-        std::uint64_t cycle;
     };
     using File = std::unique_ptr<std::FILE, Close>;
 
@@ -106,7 +102,6 @@ class Tile {
     bool commands_ended = true;
     bool results_failed = false;
     std::array<Stopwatch, CHANNELS> stopwatches{};
-    std::array<Ready, READY_WORDS> ready_words{};
     // Number of operations of a channel and a tag that took so many cycles.
     std::map<std::tuple<unsigned, std::uint32_t, std::uint32_t>, std::uint64_t> histogram;
     // The same for loads and stores, which are too many for a map.

@@ -12,6 +12,8 @@ from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Command, Fifo, System, pages_of, system_file
 from tautochrone.facts import compose_format as facts
 
+from kernel.tests.tile.systems import assert_unmoved
+
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "kernel/tests/tile/loaded.c"
 TASKS = ("main", "greedy", "bad", "jump", "beyond")
@@ -68,7 +70,7 @@ class Parts:
         for (page, word), value in (change or {}).items():
             place = part + pages + 4 * (facts.SYSTEM_PAGE_WORDS * page + word)
             struct.pack_into("<I", content, place, value)
-        slots = (system.commands[-1].major_frame + 3) * len(system.slots[0])
+        slots = (system.commands[-1].epoch + 3) * len(system.slots[0])
         return run(self.folder, self.kernel, bytes(content), 1, START + slots * (USER + OS))
 
     def words(self, number: int) -> list[tuple[int, int]]:
@@ -181,8 +183,19 @@ def test_pages_of_a_pool_follow_each_other(parts: Parts) -> None:
         assert refusal(done) == "no frames of the sizes in its page list are left"
 
 
-def test_a_load_that_is_late_stops_the_tile(parts: Parts) -> None:
-    """[KRN-6]."""
-    done = parts.carried_out(replace(parts.system(), commands=(Command("load", "a", 1),)))
-    assert "kernel: an application is loaded too late for its major frame" in done.console
-    assert done.code == 1 and done.tiles[0].marks == []
+def test_a_late_load_begins_never_and_keeps_its_frames_until_its_unload(parts: Parts) -> None:
+    """[KRN-6]: the next one in the same frames is as if it had not been there."""
+    others = (Command("load", "b", 14), Command("unload", "b", 17))
+    late = (Command("load", "a", 1), Command("unload", "a", 6), *others)
+    system = replace(parts.system(), commands=late)
+    done = parts.carried_out(system)
+    assert "kernel: application 0 is refused: its load ended after its epoch" in done.console
+    assert [mark.application for mark in done.tiles[0].marks if mark.application == 0] == []
+    assert [frame for frame, _ in marked(done, system, 1, MAIN)] == [14, 15, 16]
+    codes = [answer.code for answer in done.tiles[0].answers]
+    ready, unloaded = facts.ANSWER_READY, facts.ANSWER_UNLOADED
+    assert codes == [facts.ANSWER_LATE, unloaded, ready, unloaded]
+    alone = parts.carried_out(replace(system, commands=others))
+    assert_unmoved(alone, done, 1, 100)
+    kept = parts.carried_out(replace(system, commands=late[:1] + late[2:]))
+    assert [answer.code for answer in kept.tiles[0].answers][1] == facts.ANSWER_REFUSED

@@ -1,7 +1,7 @@
 """A system alone, and in many runs with random neighbors in its idle slots.
 
 Each neighbor is linked with a seed of its own, and a load of it adds the time: no two do the same.
-A run holds as many as come and go in its major frames.
+A run holds as many as come and go in its epochs.
 """
 
 import functools
@@ -14,7 +14,7 @@ from typing import Any
 from tautochrone import unseen
 from tautochrone.compose import check, code, leaks, promises
 from tautochrone.compose.making import Made, made_of, root, without
-from tautochrone.compose.neighborhood import delay_frames, delayed, neighborhood, rooms
+from tautochrone.compose.neighborhood import delay_epochs, delayed, neighborhood, rooms
 from tautochrone.compose.run import Run, run_made
 from tautochrone.compose.system import IDLE, Application, Fifo, System
 from tautochrone.console import output
@@ -40,7 +40,7 @@ class Request:
     neighbors: int
     slots_least: int
     seed: int
-    frames: int
+    epochs: int
     leak: str | None
     only: str | None
 
@@ -51,7 +51,7 @@ class Campaign:
 
     `broken`: the first broken promise of each resource. `searched`: what was looked at for them.
     `together`: in how many slots of each tile that they share an application was alive together
-    with another one, over all runs. `delay_frames`: how much later all commands were, so that
+    with another one, over all runs. `delay_epochs`: how much later all commands were, so that
     neighbors could come before.
     """
 
@@ -63,7 +63,7 @@ class Campaign:
     first: check.Difference | None = None
     first_run: int | None = None
     together: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
-    delay_frames: int = 0
+    delay_epochs: int = 0
     extra_runs: int = 0  # Only for slots together.
     broken: tuple[promises.Finding, ...] = ()
     searched: promises.Searched = promises.Searched()
@@ -112,7 +112,7 @@ class Campaign:
         return {
             "runs_compared": self.runs,
             "neighbors": list(self.neighbors),
-            "delay_major_frames": self.delay_frames,
+            "delay_epochs": self.delay_epochs,
             "alive_together": [
                 {"application": one, "other": other, "tile": place, "slots": slots}
                 for (one, other, place), slots in self.together.items()
@@ -201,30 +201,30 @@ def campaign(made: Made, folder: Path, request: Request) -> Campaign:
     _refuse_nothing(request, system, names, places, others)
     leak = request.leak or "none"
     run = functools.partial(run_made, folder, leak=leak, filling=1)
-    company = run(made, request.frames)
+    company = run(made, request.epochs)
     _refuse_stop(company, "with the applications of the file only")
     tiles = {f"{NEIGHBOR}{number}": place for number, (place, _) in enumerate(places)}
     free = rooms(system, company)
-    delay = delay_frames(free, tiles)
-    free, frames = [each.later(delay) for each in free], request.frames + delay
+    delay = delay_epochs(free, tiles)
+    free, epochs = [each.later(delay) for each in free], request.epochs + delay
     own = delayed(system, delay)
     alone = company
     if others or delay:
-        alone = run(replaced(made, without(own, others)), frames)
+        alone = run(replaced(made, without(own, others)), epochs)
         _refuse_stop(alone, "alone")
-    found = Campaign(request, delay_frames=delay)
+    found = Campaign(request, delay_epochs=delay)
     if others:
-        done = run(replaced(made, own), frames)
+        done = run(replaced(made, own), epochs)
         found = _with(found, alone, done, replaced(made, own), names, sorted(others), None)
     while places and _wants_more(found):
         run_seed = request.seed * RUNS_MAX + found.runs
         full = beside(replaced(made, own), folder, places, run_seed)
-        full = neighborhood(full, tiles, free, run_seed, frames)
+        full = neighborhood(full, tiles, free, run_seed, epochs)
         _refuse_no_room(full, tiles)
         came = f"{len(found.neighbors)} of {request.neighbors} neighbors so far"
         their = replaced(made, full)
         label = f"run {found.runs + 1} ({came})"
-        done = run(their, frames, label=label, filling=found.runs + 2)
+        done = run(their, epochs, label=label, filling=found.runs + 2)
         company_names = [*sorted(others), *sorted(tiles)]
         found = _with(found, alone, done, their, names, company_names, run_seed)
     return found
@@ -307,7 +307,7 @@ def _with(
     verdicts = [check.compare(alone, done, system.number(name)) for name in names]
     first = next((each.first for each in verdicts if each.first), None)
     came = tuple(
-        {"run": number, "name": each.application, "seed": seed, "major_frame": each.major_frame}
+        {"run": number, "name": each.application, "seed": seed, "epoch": each.epoch}
         for each in system.commands
         if each.operation == "load" and each.application in company
     )
@@ -390,9 +390,9 @@ def show(found: Campaign) -> None:
         f" {output.count(len(found.neighbors), 'neighbor')} that came and went:"
         f" {found.events_compared:,} events compared"
     )
-    if found.delay_frames:
-        frames = output.count(found.delay_frames, "major frame")
-        print(f"all commands of the file are {frames} later, so that neighbors start with them")
+    if found.delay_epochs:
+        epochs = output.count(found.delay_epochs, "epoch")
+        print(f"all commands of the file are {epochs} later, so that neighbors start with them")
     for (one, other, place), slots in found.together.items():
         count = output.count(slots, "slot")
         print(f"{one} and {other} were alive together in {count} of tile {place}")

@@ -7,6 +7,7 @@ that its slot shared [P2-1, P2-18].
 """
 
 from bisect import bisect_left
+from collections import Counter
 from dataclasses import dataclass
 
 from tautochrone.compose.run import Mark, Run, Slot
@@ -57,13 +58,20 @@ def slots_of(run: Run, place: int, application: int) -> list[Slot]:
 def mark_name(mark: Mark) -> tuple[str, int]:
     """The mark's meaning: start or end of an iteration of a task, and which."""
     what = "end of iteration" if mark.value & 1 else "start of iteration"
-    return f"task {mark.value >> 24}: {what}", mark.value >> 1 & 0x7FFFFF
+    life = f"life {mark.life}, " if mark.life > 1 else ""
+    return f"{life}task {mark.value >> 24}: {what}", mark.value >> 1 & 0x7FFFFF
 
 
 def marks_of(run: Run, place: int, application: int) -> dict[tuple[str, int], Mark]:
-    """The application's marks on a tile."""
-    marks = run.tiles[place].marks
-    return {mark_name(mark): mark for mark in marks if mark.application == application}
+    """The application's marks on a tile. One that a task repeats has the number of its turn."""
+    found: dict[tuple[str, int], Mark] = {}
+    turns: Counter[tuple[str, int]] = Counter()
+    for mark in run.tiles[place].marks:
+        if mark.application == application:
+            name, number = key = mark_name(mark)
+            turns[key] += 1
+            found[f"turn {turns[key]}, {name}" if turns[key] > 1 else name, number] = mark
+    return found
 
 
 def events(run: Run, application: int) -> list[Event]:

@@ -3,6 +3,7 @@
 A message names the line. What needs the executables, as pages and memory, is checked by making.py.
 """
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 
 from tautochrone.compose.pages import ORDER_MAX, UNIT, WINDOW_END
 from tautochrone.errors import TauError
-from tautochrone.facts import system_format
+from tautochrone.facts import compose_format, system_format
 from tautochrone.files.schema import Reader
 from tautochrone.files.toml_file import read_toml
 from tautochrone.tile import user_flags
@@ -137,11 +138,25 @@ def _check_slots(description: Description) -> None:
             raise description.fail(
                 place, "no slot is the loader's, so nothing is ever loaded here", 'add "loader"'
             )
+    _check_epoch(description)
     for task, application in tasks.items():
         if task not in found:
             raise description.fail(
                 f"application[{application}].tasks", f"{task} has no slot on any tile"
             )
+
+
+def _check_epoch(description: Description) -> None:
+    """Loads and unloads are ordered by epochs, so no tile may wait too long for the next one."""
+    counts = [len(tile["slots"]) for tile in description.tables["tile"]]
+    slots = math.lcm(*counts)
+    if slots > compose_format.LIMIT_EPOCH_SLOTS:
+        raise description.fail(
+            f"tile[{len(counts) - 1}].slots",
+            f"a system that cannot be ordered: major frames of {_listed(counts)} slots begin"
+            f" together only every {slots:,} slots, more than {compose_format.LIMIT_EPOCH_SLOTS:,}",
+            'give one of them "idle" slots, so that both counts have a smaller common multiple',
+        )
 
 
 def _check_commands(description: Description) -> None:
@@ -158,11 +173,11 @@ def _check_commands(description: Description) -> None:
         if is_load == (name in loaded):
             state = "is loaded already" if is_load else "is not loaded"
             raise description.fail(f"{place}.operation", f"{name} {state}")
-        if command["major_frame"] < last.get(name, 0):
+        if command["epoch"] < last.get(name, 0):
             raise description.fail(
-                f"{place}.major_frame", f"{name} has a command for major frame {last[name]} before"
+                f"{place}.epoch", f"{name} has a command for epoch {last[name]} before"
             )
-        last[name] = command["major_frame"]
+        last[name] = command["epoch"]
         loaded.symmetric_difference_update({name})
 
 

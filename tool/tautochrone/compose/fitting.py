@@ -67,12 +67,12 @@ def show(result: dict[str, Any]) -> None:
         )
     early = 0
     for each in result["loads"]:
-        is_early = each["major_frame"] < each["smallest_frame"]
+        is_early = each["epoch"] < each["smallest_epoch"]
         early += is_early
-        asked = f", but the file says {each['major_frame']}" if is_early else ""
+        asked = f", but the file says {each['epoch']}" if is_early else ""
         print(
             f"load of {each['application']} on tile {each['tile']}: about {each['cycles']:,} cycles"
-            f" of the loader, from major frame {each['smallest_frame']} on{asked}"
+            f" of the loader, from epoch {each['smallest_epoch']} on{asked}"
         )
     slot = result["os_slot"]
     print(f"OS slot: {slot['cycles']} cycles, its bound is {sum(slot['bound'].values())}")

@@ -1,22 +1,26 @@
-"""Which loads are too late for their major frame, and the smallest one that works for each; and
-the smallest start cycle that works.
+"""Which loads are too late for their epoch, and the smallest one that works for each; and the
+smallest start cycle that works.
 
-Before a run an estimate says so, by what a load copies and clears. After a run it is measured. The
-kernel stops at the first load that is late. So the system runs again with all commands later,
-until none is late, and the ends of its loads tell what each of them needs.
+Before a run an estimate says so, by what a load copies and clears. In a run the loader refuses a
+load that is late, and goes on. When it ended tells which epoch would have worked.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from tautochrone.compose.neighborhood import delayed
 from tautochrone.compose.pages import file_bytes_of
-from tautochrone.compose.run import EARLY_START, Run
-from tautochrone.compose.system import LOADER, Application, System, pages_of
+from tautochrone.compose.run import EARLY_START, Answer, Run
+from tautochrone.compose.system import (
+    Application,
+    Command,
+    System,
+    loader_cycles,
+    pages_of,
+)
 from tautochrone.facts import compose_format as facts
 
 START_STEP_CYCLES = 1000
-DELAYS_FRAMES = (16, 64, 256, 1024, 4096)
+MORE_EPOCHS = (0, 16, 64, 256, 1024, 4096)
 # The loader's, measured on the tile with 7 applications of 5 to 35 entries, and rounded up.
 LOAD_CYCLES, ENTRY_CYCLES, CLEARED_WORD_CYCLES, COPIED_WORD_CYCLES = 4000, 400, 3, 21
 
@@ -28,56 +32,57 @@ class LateLoad:
     application: str
     tile: int
     cycles: int
-    major_frame: int
-    smallest_frame: int
+    epoch: int
+    smallest_epoch: int
 
     @property
     def message(self) -> str:
         """One line for people."""
         return (
             f"the load of {self.application} takes {self.cycles:,} cycles on tile {self.tile}:"
-            f" major frame {self.major_frame} is too early, {self.smallest_frame} is the first"
-            " that works"
+            f" epoch {self.epoch} is too early, {self.smallest_epoch} is the first that works"
         )
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A load before it was run: cycles of the loader alone, and the first frame that should work.
+    """A load before it was run: cycles of the loader alone, and the first epoch that should work.
 
-    `major_frame` is the one that the file asks for.
+    `epoch` is the one that the file asks for.
     """
 
     application: str
     tile: int
     cycles: int
-    major_frame: int
-    smallest_frame: int
+    epoch: int
+    smallest_epoch: int
 
 
 def estimates(system: System) -> list[Estimate]:
     """Each load of each tile, in the order of the commands."""
     found = []
-    for place, slots in enumerate(system.slots):
-        loader = [number for number, slot in enumerate(slots) if slot == LOADER]
-        frame_cycles = system.user_slot_cycles * len(loader)
+    for place in range(len(system.slots)):
+        epoch_cycles = loader_cycles(system, place)
         own_cycles = 0  # The loader's, from the first slot on.
-        for command in system.commands:
-            application = system.applications[system.number(command.application)]
-            if not system.runs_on(application, place):
-                continue
+        for command in _commands_of(system, place):
             if command.operation == "unload":
-                own_cycles = max(own_cycles, command.major_frame * frame_cycles)
+                own_cycles = max(own_cycles, command.epoch * epoch_cycles)
                 continue
+            application = system.applications[system.number(command.application)]
             cycles = _load_cycles(system, application, place)
             own_cycles += cycles
-            frame, rest = divmod(own_cycles, frame_cycles)
-            ended = frame * len(slots) + loader[rest // system.user_slot_cycles]
-            smallest = _frame_behind(slots, application.name, ended)
-            found.append(
-                Estimate(application.name, place, cycles, command.major_frame, smallest)
-            )
+            smallest = own_cycles // epoch_cycles + 1
+            found.append(Estimate(application.name, place, cycles, command.epoch, smallest))
     return found
+
+
+def _commands_of(system: System, place: int) -> list[Command]:
+    """The commands of a tile, in its loader's order."""
+    return [
+        command
+        for command in system.commands
+        if system.runs_on(system.applications[system.number(command.application)], place)
+    ]
 
 
 def _load_cycles(system: System, application: Application, place: int) -> int:
@@ -95,7 +100,7 @@ def _load_cycles(system: System, application: Application, place: int) -> int:
 
 def least_start(system: System, done: Run, simulate: Callable[[System, int], Run]) -> int | None:
     """A start cycle that a run has shown to work, if DONE's is too early for a tile."""
-    least, frames = None, 1
+    least, epochs = None, 1
     while True:
         if found := EARLY_START.search(done.stopped or ""):  # At most once for each tile.
             least = -(-int(found[1]) // START_STEP_CYCLES) * START_STEP_CYCLES
@@ -103,59 +108,41 @@ def least_start(system: System, done: Run, simulate: Callable[[System, int], Run
         elif done.stopped or all(tile.slots for tile in done.tiles):
             return least
         else:  # The run ended before a tile was ready.
-            frames *= 4
-        done = simulate(system, frames)
+            epochs *= 4
+        done = simulate(system, epochs)
 
 
-def late_loads(system: System, simulate: Callable[[System, int], Run]) -> list[LateLoad]:
-    """The first load of each application that is late; SIMULATE runs a system for major frames.
+def late_loads(
+    system: System, done: Run, epochs: int, simulate: Callable[[System, int], Run]
+) -> list[LateLoad]:
+    """The loads of each tile that were late in DONE, a run of so many epochs.
 
-    Empty if the loads take more than the largest of DELAYS_FRAMES.
+    SIMULATE runs the system for more epochs if a load whose epoch has begun was not finished. A
+    load that takes more than the largest of MORE_EPOCHS is not found.
     """
-    for delay in DELAYS_FRAMES:
-        frames = max((each.major_frame for each in system.commands), default=0) + delay + 1
-        done = simulate(delayed(system, delay), frames)
-        if done.stopped is None:
-            late = (
-                _late_load(system, done, place, number, delay)
-                for place in range(len(system.slots))
-                for number in range(len(system.applications))
-            )
-            return [each for each in late if each is not None]
-    return []
+    for more in MORE_EPOCHS:
+        run = simulate(system, epochs + more) if more else done
+        if run.stopped is not None:
+            return []
+        places = range(len(system.slots))
+        answered = [load for place in places for load in _loads(system, run, place)]
+        if all(answer for _, command, answer in answered if command.epoch < epochs):
+            break
+    late = []
+    for place, command, answer in answered:
+        if answer is not None and answer.code == facts.ANSWER_LATE:
+            smallest = system.epoch_of(answer.cycle) + 1
+            own = (command.application, place, answer.cycles, command.epoch, smallest)
+            late.append(LateLoad(*own))
+    return late
 
 
-def _late_load(
-    system: System, done: Run, place: int, number: int, delay: int
-) -> LateLoad | None:
-    """The first load of an application on a tile, if it is late without the delay."""
-    name = system.applications[number].name
-    tile = done.tiles[place]
-    ended = next((cycle for application, cycle in tile.loaded if application == number), None)
-    if ended is None:
-        return None
-    own = next(each for each in system.commands if each.application == name)
-    before = system.commands[: system.commands.index(own)]
-    # An unload waits for its major frame, which is later too; a load does not wait.
-    waits = any(
-        each.operation == "unload"
-        and system.runs_on(system.applications[system.number(each.application)], place)
-        for each in before
-    )
-    smallest = _first_frame(system, place, name, ended) - (delay if waits else 0)
-    if smallest <= own.major_frame:
-        return None
-    steps = [cycles for _, application, cycles in tile.set_up if application == number]
-    return LateLoad(name, place, sum(steps[:3]), own.major_frame, smallest)
+def _loads(
+    system: System, run: Run, place: int
+) -> Iterator[tuple[int, Command, Answer | None]]:
+    """Each load of a tile, and the loader's answer if it came."""
+    answers = run.tiles[place].answers
+    for number, command in enumerate(_commands_of(system, place)):
+        if command.operation == "load":
+            yield place, command, answers[number] if number < len(answers) else None
 
-
-def _first_frame(system: System, place: int, name: str, ended_cycle: int) -> int:
-    """The first major frame in which all slots of an application find it loaded."""
-    period = system.user_slot_cycles + system.os_slot_cycles
-    return _frame_behind(system.slots[place], name, (ended_cycle - system.start_cycle) // period)
-
-
-def _frame_behind(slots: Sequence[str], name: str, ended_slot: int) -> int:
-    frame, position = divmod(ended_slot, len(slots))
-    first = next(at for at, slot in enumerate(slots) if slot.partition(".")[0] == name)
-    return frame if position < first else frame + 1

@@ -1,4 +1,4 @@
-"""Random comings and goings of neighbors, in frames that the loaders can keep.
+"""Random comings and goings of neighbors, in epochs that the loaders can keep.
 
 A loader takes its commands one after the other, so each tile has a clock of its own.
 
@@ -7,7 +7,7 @@ A loader takes its commands one after the other, so each tile has a clock of its
     at the first own load        All of them start, so that the shortest application has company.
     after the last own load      They go and come.
 
-If the system leaves the loader no time before its own loads, these are later by whole major frames.
+If the system leaves the loader no time before its own loads, these are later by whole epochs.
 """
 
 from __future__ import annotations
@@ -18,82 +18,81 @@ from dataclasses import dataclass, replace
 
 from tautochrone.compose.memory import loads_of
 from tautochrone.compose.run import Run
-from tautochrone.compose.system import LOADER, Command, System
+from tautochrone.compose.system import Command, System, loader_cycles
 
 # A load of a neighbor takes less of the loader's own cycles (campaign.py measures each).
 LOAD_CYCLES_MAX = 45_000
-MARGIN_FRAMES = 2
-STAY_FRAMES_MAX = 6
+MARGIN_EPOCHS = 2
+STAY_EPOCHS_MAX = 6
 
 
 @dataclass(frozen=True)
 class Room:
-    """Major frames of a tile in which its loader is free for neighbors.
+    """Epochs of a tile in which its loader is free for neighbors.
 
     They start with the first own load, in `first`. Their loads end by `early_end`, and begin again
-    in `late_first`. Each takes less than `load_frames`.
+    in `late_first`. Each takes less than `load_epochs`.
     """
 
     first: int
     early_end: int
     late_first: int
-    load_frames: int
+    load_epochs: int
 
-    def later(self, frames: int) -> Room:
-        """The same with all own loads so many major frames later."""
+    def later(self, epochs: int) -> Room:
+        """The same with all own loads so many epochs later."""
         return Room(
-            self.first + frames,
-            self.early_end + frames,
-            self.late_first + frames,
-            self.load_frames,
+            self.first + epochs,
+            self.early_end + epochs,
+            self.late_first + epochs,
+            self.load_epochs,
         )
 
 
 def rooms(system: System, alone: Run) -> list[Room]:
     """When each tile's loader is free, by how long the system's own loads took alone."""
     found = []
-    for place, slots in enumerate(system.slots):
-        frame_cycles = len(slots) * (system.user_slot_cycles + system.os_slot_cycles)
+    for place in range(len(system.slots)):
         own = [
-            command.major_frame
+            command.epoch
             for command in system.commands
             if system.runs_on(system.applications[system.number(command.application)], place)
         ]
         busy = sum(cycles for _, _, cycles in alone.tiles[place].set_up)
-        busy_frames = -(-busy // frame_cycles) + MARGIN_FRAMES
-        share = system.user_slot_cycles * slots.count(LOADER)
+        busy_epochs = -(-busy // system.epoch_cycles) + MARGIN_EPOCHS
+        share = loader_cycles(system, place)
         found.append(
             Room(
                 first=min(own, default=0),
-                early_end=min(own) - busy_frames if own else 0,
-                late_first=max(own, default=0) + MARGIN_FRAMES,
-                load_frames=-(-LOAD_CYCLES_MAX // share) + MARGIN_FRAMES,
+                early_end=min(own) - busy_epochs if own else 0,
+                late_first=max(own, default=0) + MARGIN_EPOCHS,
+                load_epochs=-(-LOAD_CYCLES_MAX // share) + MARGIN_EPOCHS,
             )
         )
     return found
 
 
-def delay_frames(rooms: list[Room], places: Mapping[str, int]) -> int:
+def delay_epochs(rooms: list[Room], places: Mapping[str, int]) -> int:
     """How much later the own loads have to be, so that all neighbors can start with the first."""
     tiles = list(places.values())
     missing = [
-        tiles.count(place) * room.load_frames - room.early_end
+        tiles.count(place) * room.load_epochs - room.early_end
         for place, room in enumerate(rooms)
         if place in tiles
     ]
     return max([0, *missing])
 
 
-def delayed(system: System, frames: int) -> System:
-    """The system with all its commands so many major frames later."""
-    later = tuple(replace(each, major_frame=each.major_frame + frames) for each in system.commands)
+def delayed(system: System, epochs: int) -> System:
+    """The system with all its commands so many epochs later."""
+    later = tuple(replace(each, epoch=each.epoch + epochs) for each in system.commands)
     return replace(system, commands=later)
 
 
 def neighborhood(
-    system: System, places: Mapping[str, int], rooms: list[Room], seed: int, frames: int
+    system: System, places: Mapping[str, int], rooms: list[Room], seed: int, epochs: int
 ) -> System:
-    """The system with neighbors that come and go up to major frame FRAMES.
+    """The system with neighbors that come and go up to the epoch EPOCHS.
 
     PLACES has the tile of each neighbor. One that would take memory which an own load needs does
     not come.
@@ -107,13 +106,13 @@ def neighborhood(
             names.pop()
         if names:
             started: dict[str, int] = {}
-            together = room.early_end - len(names) * room.load_frames
+            together = room.early_end - len(names) * room.load_epochs
             early += _phase(chance, names, started, room, 0, together)
             early += _all_go(started, together)
             order = chance.sample(names, len(names))
             early += [Command("load", name, room.first) for name in order]
             started = dict.fromkeys(names, room.first)
-            late += _phase(chance, names, started, room, room.late_first, frames)
+            late += _phase(chance, names, started, room, room.late_first, epochs)
     return replace(system, commands=(*early, *system.commands, *late))
 
 
@@ -138,16 +137,16 @@ def _phase(
 ) -> list[Command]:
     """Commands of one tile from CLOCK to END. STARTED has who is there, and since when."""
     commands = []
-    while clock + room.load_frames + STAY_FRAMES_MAX < end:
+    while clock + room.load_epochs + STAY_EPOCHS_MAX < end:
         absent = [name for name in names if name not in started]
         if absent and (not started or chance.randrange(2)):
             name = chance.choice(absent)
-            clock += room.load_frames
-            started[name] = clock + chance.randrange(MARGIN_FRAMES)
+            clock += room.load_epochs
+            started[name] = clock + chance.randrange(MARGIN_EPOCHS)
             commands.append(Command("load", name, started[name]))
         else:
             name = chance.choice(sorted(started))
-            clock = max(clock, started.pop(name) + chance.randrange(1, STAY_FRAMES_MAX))
+            clock = max(clock, started.pop(name) + chance.randrange(1, STAY_EPOCHS_MAX))
             commands.append(Command("unload", name, clock))
             clock += 1
     return commands

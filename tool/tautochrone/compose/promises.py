@@ -142,11 +142,16 @@ def memory_difference(
 def _begins(run: Run, place: int) -> list[Snapshot]:
     """The first snapshot of each life: the one behind its load."""
     found = []
-    for application, loaded in run.tiles[place].loaded:
-        for each in run.audits[place].snapshots:
-            if each.application == application and each.cycle >= loaded and not each.is_end:
-                found.append(each)
-                break
+    for answer in run.tiles[place].answers:
+        behind = (
+            each
+            for each in run.audits[place].snapshots
+            if each.application == answer.application
+            and each.cycle >= answer.cycle
+            and not each.is_end
+        )
+        if answer.code == facts.ANSWER_READY:
+            found += list(behind)[:1]
     return found
 
 
@@ -256,11 +261,11 @@ def _told(system: System, run: Run, name: str) -> Iterator[Finding]:
                 yield Finding(f"{name} {word}{line.partition(word)[2]}", resource)
 
 
-def _is_promised(system: System, name: str, major_frame: int) -> bool:
-    """Whether the application runs in a major frame, by the last command for it."""
+def _is_promised(system: System, name: str, epoch: int) -> bool:
+    """Whether the application runs in an epoch, by the last command for it."""
     operation = "unload"
     for command in system.commands:
-        if command.application == name and command.major_frame <= major_frame:
+        if command.application == name and command.epoch <= epoch:
             operation = command.operation
     return operation == "load"
 
@@ -273,13 +278,13 @@ def _slots(system: System, run: Run, name: str) -> tuple[list[Finding], Searched
     found = []
     number = system.number(name)
     promised = ran = 0
-    for place, slots in enumerate(system.slots):
+    for place in range(len(system.slots)):
         has_ended: dict[int, bool] = {}
         for count, slot in enumerate(run.tiles[place].slots):
             task = slot.owner & 0xFF
             if slot.owner >> 8 != number:
                 continue
-            if not _is_promised(system, name, count // len(slots)):
+            if not _is_promised(system, name, count // system.epoch_slots):
                 has_ended.pop(task, None)
                 continue
             promised += 1

@@ -57,14 +57,14 @@ def slots_document(system: System, run: Run, place: int) -> list[dict[str, Any]]
 
 
 def iterations_document(system: System, run: Run, number: int) -> list[dict[str, Any]]:
-    """Each task of an application: its tile, and start and end of each iteration."""
+    """Each task of an application: its tile, and start and end of each iteration of each life."""
     application = system.applications[number]
-    found: dict[int, dict[int, list[int | None]]] = {}
+    found: dict[int, dict[tuple[int, int], list[int | None]]] = {}
     for tile in run.tiles:
         for mark in tile.marks:
             if mark.application == number:
                 task, iteration = mark.value >> 24, mark.value >> 1 & 0x7FFFFF
-                cycles = found.setdefault(task, {}).setdefault(iteration, [None, None])
+                cycles = found.setdefault(task, {}).setdefault((mark.life, iteration), [None, None])
                 cycles[mark.value & 1] = mark.cycle
     return [
         {
@@ -72,8 +72,13 @@ def iterations_document(system: System, run: Run, number: int) -> list[dict[str,
             "tile": system.tile_of(application, task),
             "ended": ended_document(system, run, number, index),
             "iterations": [
-                {"iteration": iteration, "start_cycle": cycles[0], "end_cycle": cycles[1]}
-                for iteration, cycles in sorted(found.get(index, {}).items())
+                {
+                    "life": life,
+                    "iteration": iteration,
+                    "start_cycle": cycles[0],
+                    "end_cycle": cycles[1],
+                }
+                for (life, iteration), cycles in sorted(found.get(index, {}).items())
             ],
         }
         for index, task in enumerate(application.tasks)

@@ -15,8 +15,7 @@ from tautochrone.tile.simulation import simulate
 
 KERNEL_LINE = re.compile(r"(\[\d\] )?kernel: ")
 FRAME_BITS = 18
-ALLOCATE, LOAD = 0, 2  # The loader's stopwatches of these steps.
-TOO_LATE = "an application is loaded too late for its major frame"
+ALLOCATE, LOAD, ANSWER = 0, 2, 4  # The loader's stopwatches of these steps, and of a command.
 EARLY_START = re.compile(r"start_cycle is too small for this tile, which needs (\d+)")
 TRAP_CYCLES = 10  # More than lie between waking up and the trap of the same interrupt.
 
@@ -55,13 +54,28 @@ class Slot:
 
 @dataclass(frozen=True)
 class Mark:
-    """A store to an application's mark, and what its slot had until then."""
+    """A store to an application's mark, and what its slot had until then.
+
+    `life`: how often the application had been loaded on the tile.
+    """
 
     application: int
     value: int
     cycle: int
     misses: int = 0
     words_moved: int = 0
+    life: int = 1
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a loader carried out a command: facts.ANSWER_…, how long it took, and when it ended."""
+
+    application: int
+    code: int
+    life: int
+    cycle: int
+    cycles: int
 
 
 @dataclass(frozen=True)
@@ -83,7 +97,7 @@ class TileRun:
     set_up: list[tuple[int, int, int]] = field(default_factory=list)  # Step, application, cycles.
     failures: dict[int, Failure] = field(default_factory=dict)  # The last one of each owner.
     entries: list[tuple[int, int]] = field(default_factory=list)  # Application, of each set-up.
-    loaded: list[tuple[int, int]] = field(default_factory=list)  # Application, and when it was.
+    answers: list[Answer] = field(default_factory=list)  # In the order of the tile's commands.
 
 
 @dataclass(frozen=True)
@@ -175,19 +189,15 @@ def run(
 def run_made(
     folder: Path,
     made: Made,
-    major_frames: int,
+    epochs: int,
     leak: str = "none",
     label: str = "the simulation",
     filling: int = 0,
 ) -> Run:
-    """Simulate so many major frames of the tile that has the most slots."""
-    system = made.system
-    slots = major_frames * max(map(len, system.slots))
-    cycles = system.start_cycle + slots * (system.user_slot_cycles + system.os_slot_cycles)
-    tiles = len(system.slots)
-    turns = leak != "dma"
+    """Simulate so many epochs."""
+    cycles, tiles = made.system.cycles(epochs), len(made.system.slots)
     files = (folder, made.kernel, made.content)
-    return run(*files, tiles, cycles, turns, label=label, filling=filling)
+    return run(*files, tiles, cycles, leak != "dma", label=label, filling=filling)
 
 
 def _count(slot: Slot, before: Record, after: Record) -> None:
@@ -197,10 +207,11 @@ def _count(slot: Slot, before: Record, after: Record) -> None:
     slot.words_moved = after.sent - before.sent
 
 
-def _mark(before: Record | None, record: Record) -> Mark:
+def _mark(before: Record | None, record: Record, life: int) -> Mark:
     since = before or Record(0, 0, 0, 0, 0, 0, 0)
     misses = record.value - since.cycles + record.faults - since.value
-    return Mark(record.cycles, record.tag, record.at_cycle, misses, record.sent - since.sent)
+    words_moved = record.sent - since.sent
+    return Mark(record.cycles, record.tag, record.at_cycle, misses, words_moved, life)
 
 
 def read(content: bytes) -> TileRun:
@@ -210,6 +221,7 @@ def read(content: bytes) -> TileRun:
     before: Record | None = None
     first_cycle = 0
     calls: list[int] = []
+    lives: dict[int, int] = {}
     for record in records_of(content):
         if record.channel == tile.CHANNEL_OWNER:
             if before is not None:
@@ -226,13 +238,17 @@ def read(content: bytes) -> TileRun:
                 calls.append(record.at_cycle)
                 found.failures[begun.tag] = Failure(cause, pc, address, record.at_cycle)
         elif record.channel == tile.CHANNEL_MARK:
-            found.marks.append(_mark(before, record))
-        elif record.channel < 4:
+            found.marks.append(_mark(before, record, lives.get(record.cycles, 1)))
+        elif record.channel == ANSWER:
+            found.answers.append(
+                Answer(record.tag, record.value, record.sent, record.at_cycle, record.cycles)
+            )
+        elif record.channel < ANSWER:
             found.set_up.append((record.channel, record.tag, record.cycles))
             if record.channel == ALLOCATE:
                 found.entries.append((record.tag, record.value))
             elif record.channel == LOAD:
-                found.loaded.append((record.tag, record.at_cycle))
+                lives[record.tag] = record.sent
     return found
 
 

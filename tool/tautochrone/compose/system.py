@@ -1,5 +1,6 @@
 """A system: tiles, slots, applications, commands; and the file that the kernel reads."""
 
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -82,11 +83,15 @@ class Grant:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the loader: "load" or "unload" an application, at a major frame."""
+    """A command of the loaders: "load" or "unload" an application, at an epoch.
+
+    One of the mailbox comes while the applications run: not before the epoch `arrival`.
+    """
 
     operation: str
     application: str
-    major_frame: int
+    epoch: int
+    arrival: int = 0
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,24 @@ class System:
     start_cycle: int = 400_000
     frame_first: int = 64
     frame_count: int = 1024
+
+    @property
+    def epoch_slots(self) -> int:
+        """Slots of an epoch: the least in which each tile has whole major frames."""
+        return math.lcm(*map(len, self.slots))
+
+    @property
+    def epoch_cycles(self) -> int:
+        """Cycles of an epoch, on every tile."""
+        return self.epoch_slots * (self.user_slot_cycles + self.os_slot_cycles)
+
+    def cycles(self, epochs: int) -> int:
+        """The cycle at which epoch number EPOCHS begins."""
+        return self.start_cycle + epochs * self.epoch_cycles
+
+    def epoch_of(self, cycle: int) -> int:
+        """The epoch of a cycle."""
+        return (cycle - self.start_cycle) // self.epoch_cycles
 
     def number(self, name: str) -> int:
         """The number of an application."""
@@ -119,6 +142,18 @@ class System:
     def runs_on(self, application: Application, number: int) -> bool:
         """Whether a tile has a slot of the application."""
         return any(self.tile_of(application, task) == number for task in application.tasks)
+
+
+def tiles_of(system: System, application: Application) -> list[int]:
+    """The tiles with a slot of the application."""
+    return [place for place in range(len(system.slots)) if system.runs_on(application, place)]
+
+
+def loader_cycles(system: System, place: int) -> int:
+    """The cycles that the loader of a tile has in an epoch."""
+    slots = system.slots[place]
+    count = slots.count(LOADER) * (system.epoch_slots // len(slots))
+    return count * system.user_slot_cycles
 
 
 def uses_link(system: System, application: Application) -> bool:
@@ -246,6 +281,12 @@ def _slot_words(system: System, name: str) -> tuple[int, int]:
     return number, system.applications[number].tasks.index(task)
 
 
+def command_words(system: System, command: Command) -> tuple[int, ...]:
+    """A command as the loaders read it."""
+    operation = facts.COMMAND_LOAD if command.operation == "load" else facts.COMMAND_UNLOAD
+    return operation, system.number(command.application), command.epoch, command.arrival
+
+
 def _channel_words(system: System, channel: Channel) -> tuple[int, ...]:
     frames = (channel.source_frame, channel.destination_frame)
     return system.number(channel.application), channel.number, *frames, channel.size_bytes, 0, 0, 0
@@ -272,7 +313,7 @@ def _part(
                 len(own),
                 len(application.tasks),
                 application.pool_frames,
-                0,
+                int(len(tiles_of(system, application)) > 1),
                 0,
             )
         )
@@ -280,9 +321,7 @@ def _part(
     for command in system.commands:
         application = system.applications[system.number(command.application)]
         if system.runs_on(application, place):
-            operation = facts.COMMAND_LOAD if command.operation == "load" else facts.COMMAND_UNLOAD
-            number = system.number(command.application)
-            commands.append((operation, number, command.major_frame, 0))
+            commands.append(command_words(system, command))
     channels = [_channel_words(system, each) for each in channels_of(system) if each.place == place]
     grants = [
         (system.number(each.application), each.place, each.frame, each.frames)
@@ -298,6 +337,7 @@ def _part(
     header[facts.HEADER_START_CYCLE] = system.start_cycle
     header[facts.HEADER_FRAME_FIRST] = system.frame_first
     header[facts.HEADER_FRAME_COUNT] = system.frame_count
+    header[facts.HEADER_EPOCH_FRAMES] = system.epoch_slots // len(slots)
     header[facts.HEADER_BASE_OFFSET] = base[0] - offset
     header[facts.HEADER_BASE_BYTES] = base[1]
     header[facts.HEADER_BASE_HASH : facts.HEADER_BASE_HASH + 8] = struct.unpack("<8I", digest)

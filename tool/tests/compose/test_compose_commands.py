@@ -75,7 +75,7 @@ def test_two_programs_linked_apart_run_together(system: Path, tmp_path: Path) ->
     built = document("build", system, "-o", out)
     assert (out / "system.bin").stat().st_size > 1024
     assert built["applications"][0]["memory_bytes"] >= 2048
-    ran = document("run", system, "--major-frames", "60")
+    ran = document("run", system, "--epochs", "60")
     assert ran["stopped"] is None and ran["base_sha256"] == linked["base_sha256"]
     tasks = ran["applications"][0]["tasks"]
     assert [len(task["iterations"]) for task in tasks] == [40, 40]
@@ -89,18 +89,18 @@ def test_two_programs_linked_apart_run_together(system: Path, tmp_path: Path) ->
     ]
     assert slots[7]["release_cycle"] == 300_000 + 7 * 3000
     assert all(0 <= slot["interrupt_latency_cycles"] < 200 for slot in slots)
-    again = document("run", system, "--major-frames", "60")
+    again = document("run", system, "--epochs", "60")
     assert again == ran
 
 
 def test_check_finds_nothing_and_a_leak(system: Path) -> None:
     """Neighbors start with the application, and live with it in slots enough to find a leak."""
-    found = document("check", system, "--neighbors", "3", "--major-frames", "52")
+    found = document("check", system, "--neighbors", "3", "--epochs", "52")
     assert found["largest_difference_cycles"] == 0 and found["first_difference"] is None
     assert found["events_compared"] > 500 and len(found["neighbors"]) >= 3
     (pair,) = found["alive_together"]
     assert pair["slots"] >= found["slots_least"] and "in these runs" in found["not_looked_at"][0]
-    words = ("check", system, "--neighbors", "1", "--major-frames", "52", "--leak", "load-time")
+    words = ("check", system, "--neighbors", "1", "--epochs", "52", "--leak", "load-time")
     leaking = document(*words, code=3)
     assert leaking["first_difference"]["resource"] == "table load"
     assert leaking["largest_difference_cycles"] > 0
@@ -112,46 +112,46 @@ def test_too_little_company_is_a_failure(system: Path) -> None:
     change(system, ("ping.c", "short.c"))
     text = (system.parent / "ping.c").read_text()
     (system.parent / "short.c").write_text(text.replace("NUMBERS = 40", "NUMBERS = 2"))
-    words = ("check", system, "--neighbors", "1", "--major-frames", "22", "--slots", "1000")
+    words = ("check", system, "--neighbors", "1", "--epochs", "22", "--slots", "1000")
     done = compose(*words)
     assert done.returncode == 1 and "too few to show that nothing is shared" in done.stderr
     assert "ping and ~neighbor0 were alive together in" in done.stderr
     assert "--neighbors" in done.stderr
 
 
-def test_run_says_when_the_kernel_stops(system: Path) -> None:
-    """A load that is not finished at its major frame [KRN-6]: run names it, its cycles, and the
-    smallest major frame that works; with that one it does, and with the one before it does not."""
-    change(system, ("major_frame = 12", "major_frame = 1"))
-    done = compose("run", system, "--major-frames", "20")
-    assert done.returncode == 1 and "loaded too late" in done.stdout
+def test_run_says_which_load_is_late(system: Path) -> None:
+    """A load that is not finished at its epoch [KRN-6]: run names it, its cycles, and the
+    smallest epoch that works; with that one it does, and with the one before it does not."""
+    change(system, ("epoch = 12", "epoch = 1"))
+    done = compose("run", system, "--epochs", "20")
+    assert done.returncode == 1 and "its load ended after its epoch" in done.stdout
     assert "the load of ping takes" in done.stderr and "cycles on tile 0" in done.stderr
-    found = re.search(r"give its command major_frame = (\d+) or more", done.stderr)
+    found = re.search(r"give its command epoch = (\d+) or more", done.stderr)
     assert found is not None
     smallest = int(found[1])
     (load,) = document("build", system)["loads"]
-    assert smallest <= load["smallest_frame"] <= 2 * smallest + 1 and load["major_frame"] == 1
+    assert smallest <= load["smallest_epoch"] <= 2 * smallest + 2 and load["epoch"] == 1
     said = compose("build", system).stdout
     assert "all fits in memory; 1 load is probably too early" in said
     assert "everything fits" not in said
     assert "but the file says 1" in said and "not looked at: whether each load" in said
-    change(system, ("major_frame = 1\n", f"major_frame = {smallest}\n"))
-    assert document("run", system, "--major-frames", "30")["late_loads"] == []
-    change(system, (f"major_frame = {smallest}\n", f"major_frame = {smallest - 1}\n"))
-    (late,) = document("run", system, "--major-frames", "30", code=1)["late_loads"]
-    assert late["smallest_frame"] == smallest and late["cycles"] > 1000
+    change(system, ("epoch = 1\n", f"epoch = {smallest}\n"))
+    assert document("run", system, "--epochs", "30")["late_loads"] == []
+    change(system, (f"epoch = {smallest}\n", f"epoch = {smallest - 1}\n"))
+    (late,) = document("run", system, "--epochs", "30", code=1)["late_loads"]
+    assert late["smallest_epoch"] == smallest and late["cycles"] > 1000
 
 
 def test_a_start_before_the_kernel_is_ready_is_named(system: Path) -> None:
     """With the least cycle that works; 1,000 less do not."""
     change(system, ("start_cycle = 300_000", "start_cycle = 1000"))
-    done = compose("run", system, "--major-frames", "2")
+    done = compose("run", system, "--epochs", "2")
     assert done.returncode == 1 and "time.start_cycle 1,000 is before the kernel is" in done.stderr
     (least,) = map(int, re.findall(r"next: give start_cycle = (\d+) or more", done.stderr))
     change(system, ("start_cycle = 1000", f"start_cycle = {least}"))
-    assert document("run", system, "--major-frames", "2")["least_start_cycle"] is None
+    assert document("run", system, "--epochs", "2")["least_start_cycle"] is None
     change(system, (f"start_cycle = {least}", f"start_cycle = {least - 1000}"))
-    found = document("run", system, "--major-frames", "2", code=1)
+    found = document("run", system, "--epochs", "2", code=1)
     assert found["least_start_cycle"] == least
 
 
@@ -161,11 +161,11 @@ def test_run_says_who_was_stopped(system: Path) -> None:
     text = source.read_text()
     stop = "if (i == 7) *(volatile uint32_t *)0x40000000 = 1;"
     source.write_text(text.replace("*token = i * i;", f"{stop} *token = i * i;"))
-    done = document("run", system, "--major-frames", "60")
+    done = document("run", system, "--epochs", "60")
     ping, pong = done["applications"][0]["tasks"]
     assert ping["ended"]["cause"].startswith("store") and ping["ended"]["address"] == 0x40000000
     assert pong["ended"] is None and len(pong["iterations"]) == 7
-    human = compose("run", system, "--major-frames", "60").stdout
+    human = compose("run", system, "--epochs", "60").stdout
     assert "ping.ping was stopped in cycle" in human and "0x40000000" in human
 
 
@@ -178,18 +178,18 @@ def test_a_task_that_needs_more_stack_is_stopped_below_it(system: Path) -> None:
     deep = "volatile uint8_t frame[4000]; frame[0] = 1; for (int k = 0; k < 2; k++) frame[k] = 2;"
     text = source.read_text().replace("struct tau_fifo out;", f"{deep} struct tau_fifo out;")
     source.write_text(text)
-    done = document("run", system, "--major-frames", "22")
+    done = document("run", system, "--epochs", "22")
     ping, _ = done["applications"][0]["tasks"]
     cause = "store below its stack of 512 bytes (raise it in TAU_TASK)"
     assert ping["ended"]["cause"].startswith(cause)
     assert ping["iterations"] == []
-    human = compose("run", system, "--major-frames", "22").stdout
+    human = compose("run", system, "--epochs", "22").stdout
     assert "below its stack" in human
 
 
 def test_a_command_behind_the_end_is_noted(system: Path) -> None:
-    done = compose("run", system, "--major-frames", "10")
-    assert done.returncode == 0 and "give --major-frames 13 or more" in done.stderr
+    done = compose("run", system, "--epochs", "10")
+    assert done.returncode == 0 and "give --epochs 13 or more" in done.stderr
 
 
 def test_files_of_the_user_are_kept(system: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_signal_ends_the_simulator_too(system: Path, tmp_path: Path) -> None:
     """Nothing is left: no simulator, no folder."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    command = [*TAU, "run", str(system), "--major-frames", "900000"]
+    command = [*TAU, "run", str(system), "--epochs", "900000"]
     running = subprocess.Popen(
         command, env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.PIPE
     )

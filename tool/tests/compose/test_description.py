@@ -47,7 +47,7 @@ WRONG = [
     ('operation = "load"', 'operation = "unload"', ":39: command[0].operation: jpeg is not loaded"),
     ('operation = "load"', 'operation = "start"', ":39: command[0].operation is 'start'"),
     ('application = "jpeg"', 'application = "gepj"', ":40: command[0].application: unknown applic"),
-    ("major_frame = 64", "major_frame = -1", ":41: command[0].major_frame is -1, expected"),
+    ("epoch = 64", "epoch = -1", ":41: command[0].epoch is -1, expected"),
 ]  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, old: str, new: str, said: str) ->
 
 def test_a_second_load_is_refused(tmp_path: Path) -> None:
     path = damaged(tmp_path, "[[command]]", "[[command]]\noperation='load'\napplication='jpeg'\n"
-                   "major_frame=70\n[[command]]")  # fmt: skip
+                   "epoch=70\n[[command]]")  # fmt: skip
     with pytest.raises(TauError, match=r":43: command\[1\].operation: jpeg is loaded already"):
         read_description(path)
 

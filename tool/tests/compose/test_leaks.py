@@ -125,7 +125,7 @@ def system_of(case: Case, folder: Path) -> Path:
         text += f'[[application]]\nname = "{name}"\nsources = ["worker.c"]\ntasks = ["work"]\n'
         text += f"flags = {json.dumps(case.flags)}\npage_bytes = 1024\n"
         text += f"address = {0x80100000 + (number << 20)}\n"
-        text += f'[[command]]\noperation = "load"\napplication = "{name}"\nmajor_frame = 40\n'
+        text += f'[[command]]\noperation = "load"\napplication = "{name}"\nepoch = 40\n'
     path = folder / "system.toml"
     path.write_text(text, encoding="utf-8")
     return path
@@ -137,7 +137,7 @@ def checked(case: Case, leak: str, folder: Path) -> Result:
     words = [str(system_of(case, folder)), "--json", "--leak", leak, "--neighbors", neighbors]
     if case.only:
         words += ["--application", case.only]
-    words += ["--major-frames", "60"]
+    words += ["--epochs", "60"]
     return CliRunner().invoke(check.command, words, standalone_mode=False)
 
 
@@ -156,7 +156,7 @@ def test_neighbors_of_another_tile_are_not_company(case: Case, said: str, tmp_pa
     """A system whose only idle slot is on the tile that an application does not use: the check
     fails and names the tile that needs one."""
     path = system_of(case, tmp_path)
-    words = [str(path), "--neighbors", "2", "--major-frames", "60"]
+    words = [str(path), "--neighbors", "2", "--epochs", "60"]
     done = CliRunner().invoke(check.command, words, standalone_mode=False)
     assert isinstance(done.exception, TauError), done.output
     assert done.exception.message == said
@@ -186,7 +186,7 @@ def test_slots_together_are_counted_on_one_tile(tmp_path: Path) -> None:
     """Two tiles with an idle slot each: every application meets the neighbor of its own tile only,
     in slots enough, and another tile's neighbor is not reported as its company."""
     words = [str(system_of(CASES["two tiles"], tmp_path)), "--neighbors", "2", "--json"]
-    words += ["--major-frames", "60"]
+    words += ["--epochs", "60"]
     done = CliRunner().invoke(check.command, words, standalone_mode=False)
     assert done.return_value == 0, done.output
     met = json.loads(done.stdout)["alive_together"]

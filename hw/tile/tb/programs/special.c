@@ -34,10 +34,10 @@ static void meet(void) {
 // Runs `count` instructions of a cycle each, at most 64. None spans two words, so that the jump to
 // each takes equally long.
 static inline void wait(uint32_t count) {
-    __asm__ volatile(".option push\n .option norvc\n la t0, 1f\n slli t1, %0, 2\n sub t0, t0, t1\n"
-                     "jr t0\n .balign 4\n .rept 64\n nop\n .endr\n 1: nop\n .option pop" ::"r"(
-                         count)
-                     : "t0", "t1", "memory");
+    __asm__ volatile(
+        ".option push\n .option norvc\n la t0, 1f\n slli t1, %0, 2\n sub t0, t0, t1\n"
+        "jr t0\n .balign 4\n .rept 64\n nop\n .endr\n 1: nop\n .option pop" ::"r"(count)
+        : "t0", "t1", "memory");
 }
 
 static void print(const char *name, uint32_t value) {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.compose.options import FRAMES, scratch
+from tautochrone.commands.compose.options import EPOCHS, scratch
 from tautochrone.commands.options import FILE, JSON
 from tautochrone.compose.leaks import LEAKS
 from tautochrone.console import output
@@ -51,7 +51,7 @@ SLOTS_LEAST = 10
     show_default=True,
     help="Least number of slots in which each application and each neighbor are alive together.",
 )
-@FRAMES
+@EPOCHS
 @JSON
 def command(
     system: Path | None,
@@ -60,7 +60,7 @@ def command(
     only: str | None,
     leak: str | None,
     slots_least: int,
-    major_frames: int,
+    epochs: int,
     as_json: bool,
 ) -> int:
     """Run SYSTEM alone, then with random neighbors, and compare every event's absolute cycle.
@@ -95,7 +95,7 @@ def command(
     description = read_description(path)
     with scratch() as folder:
         made = making.make(description, folder, leak)
-        request = campaign.Request(neighbors, slots_least, seed, major_frames, leak, only)
+        request = campaign.Request(neighbors, slots_least, seed, epochs, leak, only)
         found = campaign.campaign(made, folder, request)
         document = {
             "system": str(path),
@@ -108,7 +108,7 @@ def command(
     if found.failure is not None:
         output.warn(
             found.failure,
-            "give more --neighbors or --major-frames, or applications that live longer"
+            "give more --neighbors or --epochs, or applications that live longer"
             if found.short
             else "check another system: docs/design/kernel.md says what each leak needs",
         )

@@ -10,12 +10,12 @@ import click
 
 from tautochrone.console import signals
 
-FRAMES = click.option(
-    "--major-frames",
+EPOCHS = click.option(
+    "--epochs",
     type=click.IntRange(1, 1_000_000),
     default=100,
     show_default=True,
-    help="How long each tile runs, in rounds of its slots.",
+    help="How long the tiles run. In an epoch each tile has whole rounds of its slots.",
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tautochrone.commands.compose.options import FRAMES, scratch
+from tautochrone.commands.compose.options import EPOCHS, scratch
 from tautochrone.commands.options import FILE, JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("system", type=FILE)
-@FRAMES
+@EPOCHS
 @JSON
-def command(system: Path, major_frames: int, as_json: bool) -> int:
+def command(system: Path, epochs: int, as_json: bool) -> int:
     """Simulate SYSTEM; report iterations, slots and set-up in absolute cycles.
 
     \b
     tau compose run system.toml
-    tau compose run system.toml --major-frames 500 --json
+    tau compose run system.toml --epochs 500 --json
 
     Exit status 1 means that the kernel of a tile stopped, or refused an application.
     """
@@ -37,32 +37,30 @@ def command(system: Path, major_frames: int, as_json: bool) -> int:
     description = read_description(system)
     with scratch() as folder:
         made = making.make(description, folder)
-        done = run.run_made(folder, made, major_frames)
+        done = run.run_made(folder, made, epochs)
 
-        def again(other: System, frames: int) -> run.Run:
-            return run.run_made(folder, campaign.replaced(made, other), frames)
+        def again(other: System, longer: int) -> run.Run:
+            return run.run_made(folder, campaign.replaced(made, other), longer)
 
-        too_late = []
-        if done.stopped is not None and run.TOO_LATE in done.stopped:
-            too_late = lateness.late_loads(made.system, again)
+        too_late = lateness.late_loads(made.system, done, epochs, again)
         least_start = lateness.least_start(made.system, done, again)
         _, options = run.simulator_of(len(made.system.slots))
         found: dict[str, Any] = {
             "system": str(system),
             **making.hashes(made, description),
             "simulator": options,
-            "major_frames": major_frames,
+            "epochs": epochs,
             "stopped": done.stopped,
             "least_start_cycle": least_start,
             "late_loads": [asdict(each) for each in too_late],
             **result.document(made.system, done),
         }
-    late = [each for each in made.system.commands if each.major_frame >= major_frames]
+    late = [each for each in made.system.commands if each.epoch >= epochs]
     if late:
         output.note(
-            f"{output.count(len(late), 'command')} for major frame {late[0].major_frame} or later:"
-            f" this run has {major_frames}",
-            f"give --major-frames {late[-1].major_frame + 1} or more",
+            f"{output.count(len(late), 'command')} for epoch {late[0].epoch} or later:"
+            f" this run has {epochs}",
+            f"give --epochs {late[-1].epoch + 1} or more",
         )
     output.emit(as_json, "compose run", found, lambda: result.show(found))
     if least_start is not None:
@@ -71,6 +69,6 @@ def command(system: Path, major_frames: int, as_json: bool) -> int:
             f"give start_cycle = {least_start} or more",
         )
     for each in too_late:
-        output.warn(each.message, f"give its command major_frame = {each.smallest_frame} or more")
+        output.warn(each.message, f"give its command epoch = {each.smallest_epoch} or more")
     is_failed = done.stopped or least_start or found["messages"]
     return EXIT_FAILED if is_failed else EXIT_DONE
