@@ -4,7 +4,7 @@
 #include "kernel/base/base.h"
 
 enum { TOKEN_WORDS = 2, TOKENS = 16, WORDS = 4000, FILLED = 120, STEP_WORDS = 12 };
-enum { PRODUCE, CONSUME };
+enum { PRODUCE, CONSUME, MOVED };
 enum { BEGINS = 0x7FFFFF };  // in place of an iteration
 
 // The epoch in which the first slot of a life is.
@@ -34,7 +34,8 @@ void produce(void) {
     }
 }
 
-// A mark for each token, as the end of an iteration if something is wrong.
+// A mark for each token, as the end of an iteration if something is wrong, and one that tells if
+// moved words were seen.
 void consume(void) {
     struct tau_fifo in;
     struct tau_fifo moved;
@@ -43,12 +44,16 @@ void consume(void) {
     tau_fifo_open(&moved, 3, 4, WORDS);
     for (uint32_t i = 0, place = 0;; i++) {
         const uint32_t *token = tau_fifo_read_begin(&in);
+        uint32_t is_moved = 0;
         uint32_t is_wrong = token[0] != life || token[1] != i;
-        for (uint32_t j = 0; j < STEP_WORDS; j++, place = (place + 1) % FILLED) {
+        for (uint32_t j = 0; j < STEP_WORDS; j++) {
             const uint32_t word = moved.own[TAU_FIFO_RING_OFFSET_BYTES / 4 + WORDS - 1 - place];
             is_wrong |= word != 0 && word != life;
+            is_moved |= word == life;
+            place = place + 1 < FILLED ? place + 1 : 0;
         }
         tau_system_page_mark(CONSUME, i, is_wrong);
+        tau_system_page_mark(MOVED, i, is_moved);
         tau_fifo_read_end(&in);
     }
 }
