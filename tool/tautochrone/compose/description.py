@@ -50,6 +50,7 @@ def read_description(path: Path) -> Description:
     _check_applications(description)
     _check_slots(description)
     _check_commands(description)
+    _check_use_cases(description)
     return description
 
 
@@ -179,6 +180,40 @@ def _check_commands(description: Description) -> None:
             )
         last[name] = command["epoch"]
         loaded.symmetric_difference_update({name})
+
+
+def _check_use_cases(description: Description) -> None:
+    names = [application["name"] for application in description.tables["application"]]
+    commanded = {command["application"] for command in description.tables["command"]}
+    known: list[str] = []
+    for index, use_case in enumerate(description.tables.get("use_case", ())):
+        place = f"use_case[{index}]"
+        if use_case["name"] in known:
+            raise description.fail(f"{place}.name", f"the name {use_case['name']} is taken")
+        known.append(use_case["name"])
+        for name in use_case["applications"]:
+            if name not in names:
+                raise description.fail(
+                    f"{place}.applications", f"unknown application {name}", _known(names)
+                )
+            if name in commanded or use_case["applications"].count(name) > 1:
+                why = "has commands of its own" if name in commanded else "is there twice"
+                raise description.fail(f"{place}.applications", f"{name} {why}")
+    before = 0
+    for index, switch in enumerate(description.tables.get("switch", ())):
+        place = f"switch[{index}]"
+        if switch["use_case"] not in known:
+            raise description.fail(
+                f"{place}.use_case", f"unknown use case {switch['use_case']}", _known(known)
+            )
+        ends = switch.get("ends", switch["epoch"])
+        if not before <= switch["arrives"] < ends <= switch["epoch"]:
+            raise description.fail(
+                f"{place}.epoch",
+                f"its commands arrive in epoch {switch['arrives']}, the old ones end at {ends}, the"
+                f" new ones begin at {switch['epoch']}: not in this order, after epoch {before}",
+            )
+        before = switch["epoch"]
 
 
 def _known(names: Any) -> str:

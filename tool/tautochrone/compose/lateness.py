@@ -14,6 +14,7 @@ from tautochrone.compose.system import (
     Application,
     Command,
     System,
+    commands_of,
     loader_cycles,
     pages_of,
 )
@@ -64,25 +65,16 @@ def estimates(system: System) -> list[Estimate]:
     for place in range(len(system.slots)):
         epoch_cycles = loader_cycles(system, place)
         own_cycles = 0  # The loader's, from the first slot on.
-        for command in _commands_of(system, place):
+        for command in commands_of(system, place):
             if command.operation == "unload":
                 own_cycles = max(own_cycles, command.epoch * epoch_cycles)
                 continue
             application = system.applications[system.number(command.application)]
             cycles = _load_cycles(system, application, place)
-            own_cycles += cycles
+            own_cycles = max(own_cycles, command.arrival * epoch_cycles) + cycles
             smallest = own_cycles // epoch_cycles + 1
             found.append(Estimate(application.name, place, cycles, command.epoch, smallest))
     return found
-
-
-def _commands_of(system: System, place: int) -> list[Command]:
-    """The commands of a tile, in its loader's order."""
-    return [
-        command
-        for command in system.commands
-        if system.runs_on(system.applications[system.number(command.application)], place)
-    ]
 
 
 def _load_cycles(system: System, application: Application, place: int) -> int:
@@ -142,7 +134,7 @@ def _loads(
 ) -> Iterator[tuple[int, Command, Answer | None]]:
     """Each load of a tile, and the loader's answer if it came."""
     answers = run.tiles[place].answers
-    for number, command in enumerate(_commands_of(system, place)):
+    for number, command in enumerate(commands_of(system, place)):
         if command.operation == "load":
             yield place, command, answers[number] if number < len(answers) else None
 

@@ -143,6 +143,7 @@ def make(description: Description, folder: Path, leak: str | None = None) -> Mad
         commands,
         **time,
         **memory,
+        switches=tuple(switches_of(description)),
     )
     kernel = code.kernel(root(), folder, leak or "none")
     if leak is None:
@@ -165,6 +166,21 @@ def made_of(system: System, base: Base, kernel: Path, tiles: tuple[TileUse, ...]
             f" {facts.SYSTEM_BYTES_MAX:,}; the executable of {largest.name} is the largest"
         )
     return Made(system, base, kernel, content, tiles)
+
+
+def switches_of(description: Description) -> Iterator[Command]:
+    """The commands that switch use cases. If both fit, the new ones are loaded first."""
+    use_cases = {
+        each["name"]: each["applications"] for each in description.tables.get("use_case", ())
+    }
+    here: list[str] = []
+    for table in description.tables.get("switch", ()):
+        after = use_cases[table["use_case"]]
+        arrival, epoch, ends = table["arrives"], table["epoch"], table.get("ends", table["epoch"])
+        come = [Command("load", name, epoch, arrival) for name in after if name not in here]
+        go = [Command("unload", name, ends, arrival) for name in here if name not in after]
+        yield from (*come, *go) if ends == epoch else (*go, *come)
+        here = after
 
 
 def _application(

@@ -1,11 +1,12 @@
 """The report of `tau compose run`: iterations, slots, set-up, each in absolute cycles."""
 
+from dataclasses import asdict
 from typing import Any
 
 from tautochrone import unseen
 from tautochrone.compose.code import stacks_of
 from tautochrone.compose.run import Run, Slot
-from tautochrone.compose.system import System, pages_of
+from tautochrone.compose.system import System, commands_of, pages_of
 from tautochrone.facts import compose_format as facts
 
 # mcause of the exceptions of user mode.
@@ -19,6 +20,13 @@ CAUSES = {
     8: "kernel call",
 }
 ACCESSES = {1: "fetch", 5: "load", 7: "store"}
+ANSWERS = {
+    "ready": facts.ANSWER_READY,
+    "refused": facts.ANSWER_REFUSED,
+    "late": facts.ANSWER_LATE,
+    "unloaded": facts.ANSWER_UNLOADED,
+    "unknown": facts.ANSWER_UNKNOWN,
+}
 STEPS = ("allocate", "bind", "load", "release")
 
 
@@ -132,6 +140,22 @@ def set_up_document(system: System, run: Run, number: int) -> list[dict[str, Any
     return loads
 
 
+def commands_document(system: System, run: Run, place: int) -> list[dict[str, Any]]:
+    """Each command that a tile's loader has answered."""
+    names = {code: name for name, code in ANSWERS.items()}
+    pairs = zip(commands_of(system, place), run.tiles[place].answers, strict=False)
+    return [
+        {
+            **asdict(command),
+            "answer": names[answer.code],
+            "life": answer.life,
+            "cycle": answer.cycle,
+            "cycles": answer.cycles,
+        }
+        for command, answer in pairs
+    ]
+
+
 def document(system: System, run: Run) -> dict[str, Any]:
     """All of it."""
     return {
@@ -144,7 +168,13 @@ def document(system: System, run: Run) -> dict[str, Any]:
             }
             for number, application in enumerate(system.applications)
         ],
-        "tiles": [{"slots": slots_document(system, run, place)} for place in range(len(run.tiles))],
+        "tiles": [
+            {
+                "slots": slots_document(system, run, place),
+                "commands": commands_document(system, run, place),
+            }
+            for place in range(len(run.tiles))
+        ],
         "messages": run.kernel_lines(),
         unseen.KEY: list(unseen.COMPOSE_RUN),
     }
@@ -170,6 +200,12 @@ def show(found: dict[str, Any]) -> None:
             f"tile {place}: {len(tile['slots']):,} slots;"
             f" interrupts came at most {latency} cycles late"
         )
+        for each in tile["commands"]:
+            if each["arrival"]:
+                print(
+                    f"tile {place}: epoch {each['arrival']}, {each['operation']}"
+                    f" {each['application']} at {each['epoch']}: {each['answer']}"
+                )
     for application in found["applications"]:
         for line in application["output"]:
             print(f"{application['name']}: {line.partition(': ')[2]}")

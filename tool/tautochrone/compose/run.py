@@ -1,12 +1,15 @@
 """Runs a system on the simulated tiles, and reads the records of each slot and task."""
 
 import re
-from dataclasses import asdict, dataclass, field
+import struct
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tautochrone.compose.audit import Audit
 from tautochrone.compose.making import Made
+from tautochrone.compose.system import System, command_words, commands_of
 from tautochrone.errors import TauError
 from tautochrone.facts import tile_format as tile
 from tautochrone.tile import build
@@ -166,11 +169,12 @@ def run(
     unit_parameters: tuple[str, ...] = (),
     label: str = "the simulation",
     filling: int = 0,
+    mailboxes: Sequence[bytes] = (),
 ) -> Run:
     """Simulate under a bar with this label. Raises TauError if the simulator cannot be run.
 
     With a FILLING memory begins with numbers chosen by it, as if others had been there, and what
-    applications reach is audited.
+    applications reach is audited. MAILBOXES has the commands of each tile's mailbox.
     """
     simulator, _ = simulator_of(tiles, unit_parameters)
     image = folder / "system.bin"
@@ -178,6 +182,10 @@ def run(
     words = ["--program", kernel, "--image", f"{image}@0"]
     words += [] if dma_turns else ["--no-dma-turns"]
     words += ["--fill", filling] if filling else []
+    for number, commands in enumerate(mailboxes):
+        given = folder / f"commands-{number}.bin"
+        given.write_bytes(commands)
+        words += ["--commands", given]
     done = simulate(simulator, words, cycles_max, tiles=tiles, label=label, has_audit=filling != 0)
     if not done.summary:  # Results may be empty: a kernel that was not ready records nothing.
         raise TauError("the simulator failed", "read its messages above", said=done.messages)
@@ -196,8 +204,24 @@ def run_made(
 ) -> Run:
     """Simulate so many epochs."""
     cycles, tiles = made.system.cycles(epochs), len(made.system.slots)
-    files = (folder, made.kernel, made.content)
-    return run(*files, tiles, cycles, leak != "dma", label=label, filling=filling)
+    files, given = (folder, made.kernel, made.content), mailboxes_of(made.system)
+    turns = leak != "dma"
+    return run(
+        *files, tiles, cycles, turns, label=label, filling=filling, mailboxes=given
+    )
+
+
+def mailboxes_of(system: System) -> list[bytes]:
+    """The commands of each tile's mailbox; none if the system has no switches."""
+    if not system.switches:
+        return []
+    return [
+        b"".join(
+            struct.pack("<4I", *command_words(system, command))
+            for command in commands_of(replace(system, commands=()), place)
+        )
+        for place in range(len(system.slots))
+    ]
 
 
 def _count(slot: Slot, before: Record, after: Record) -> None:

@@ -106,6 +106,7 @@ class System:
     start_cycle: int = 400_000
     frame_first: int = 64
     frame_count: int = 1024
+    switches: tuple[Command, ...] = ()  # Of the mailbox, after all others.
 
     @property
     def epoch_slots(self) -> int:
@@ -147,6 +148,15 @@ class System:
 def tiles_of(system: System, application: Application) -> list[int]:
     """The tiles with a slot of the application."""
     return [place for place in range(len(system.slots)) if system.runs_on(application, place)]
+
+
+def commands_of(system: System, place: int) -> list[Command]:
+    """The commands of a tile, in its loader's order."""
+    return [
+        command
+        for command in (*system.commands, *system.switches)
+        if system.runs_on(system.applications[system.number(command.application)], place)
+    ]
 
 
 def loader_cycles(system: System, place: int) -> int:

@@ -93,6 +93,10 @@ def command(
         example, compared = EXAMPLE_OF.get(leak or "", EXAMPLE)
         path, only = making.root() / example, only or compared
     description = read_description(path)
+    if description.tables.get("switch"):
+        raise description.fail(
+            "switch", "use cases are switched by `tau compose run`", "check them as [[command]]s"
+        )
     with scratch() as folder:
         made = making.make(description, folder, leak)
         request = campaign.Request(neighbors, slots_least, seed, epochs, leak, only)

@@ -55,7 +55,7 @@ def command(system: Path, epochs: int, as_json: bool) -> int:
             "late_loads": [asdict(each) for each in too_late],
             **result.document(made.system, done),
         }
-    late = [each for each in made.system.commands if each.epoch >= epochs]
+    late = [each for each in (*made.system.commands, *made.system.switches) if each.epoch >= epochs]
     if late:
         output.note(
             f"{output.count(len(late), 'command')} for epoch {late[0].epoch} or later:"
