@@ -23,14 +23,16 @@ void produce(void) {
     for (uint32_t i = WORDS - FILLED; i < WORDS; i++) {  // the last ones to be moved
         moved.own[TAU_FIFO_RING_OFFSET_BYTES / 4 + i] = life;
     }
-    for (uint32_t i = 0;; i++) {
-        uint32_t *token = tau_fifo_write_begin(&out);
-        token[0] = life;
-        token[1] = i;
+    for (uint32_t i = 0;;) {
         if (!tau_dma_is_busy(0)) {
             tau_dma_start(0, TAU_FIFO_RING_OFFSET_BYTES, TAU_FIFO_RING_OFFSET_BYTES, WORDS);
         }
-        tau_fifo_write_end(&out);
+        if (tau_fifo_can_write(&out)) {
+            uint32_t *token = tau_fifo_write_begin(&out);
+            token[0] = life;
+            token[1] = i++;
+            tau_fifo_write_end(&out);
+        }
     }
 }
 

@@ -135,13 +135,13 @@ def test_who_is_refused_on_one_tile_begins_on_none(builder: Builder) -> None:
 
 
 def test_an_unload_that_comes_late_to_one_tile(builder: Builder) -> None:
-    """[KRN-21]: tile 0's loader is busy when the life ends, so its task goes on, and stores. The
-    other tile clears when it has ended."""
-    slots = ("loader", "big.main", "idle", "lives.produce"), ("lives.consume", *["loader"] * 3)
+    """[KRN-21]: tile 0's loader is busy when the life ends, so its task has one slot more, and
+    begins a long transfer. The other tile clears when that has ended."""
+    slots = ("lives.produce", "loader", "big.main", "idle"), ("lives.consume", *["loader"] * 3)
     switches = (
         Command("load", "lives", 30, 0),
-        Command("load", "big", 60, 32),
-        Command("unload", "lives", 34, 32),
+        Command("load", "big", 60, 33),
+        Command("unload", "lives", 35, 33),
         Command("load", "lives", 80, 32),
     )
     system = replace(two_tiles(builder, *slots), switches=switches)
@@ -149,7 +149,7 @@ def test_an_unload_that_comes_late_to_one_tile(builder: Builder) -> None:
     assert answers(done, 0) == [READY, READY, UNLOADED, READY]
     assert answers(done, 1) == [READY, UNLOADED, READY]
     busy, idle = (tile.answers[number] for tile, number in zip(done.tiles, (2, 1), strict=True))
-    assert system.epoch_of(busy.cycle) > system.epoch_of(idle.cycle) == 34
+    assert system.epoch_of(busy.cycle) > system.epoch_of(idle.cycle) == 35
     marks = [mark for mark in done.tiles[1].marks if mark.value >> 24 == 1]
     assert {mark.life for mark in marks} == {1, 2}
     assert not any(mark.value & 1 for mark in marks)
