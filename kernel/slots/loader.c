@@ -114,8 +114,8 @@ static void say_refused(uint32_t number, const char *wrong) {
     tau_tile_print("\n");
 }
 
-// The answer. The application's tasks run from EPOCH until STOP_EPOCH.
-static uint32_t load(uint32_t number, uint32_t epoch, uint32_t stop_epoch) {
+// The answer, and in WRONG its reason. The application's tasks run from EPOCH until STOP_EPOCH.
+static uint32_t load(uint32_t number, uint32_t epoch, uint32_t stop_epoch, const char **wrong) {
     struct tau_application *application = &tau_kernel.applications[number];
     if (application->state != TAU_APPLICATION_ABSENT) {
         return TAU_COMPOSE_ANSWER_READY;  // loaded twice without an unload: it stays
@@ -123,16 +123,15 @@ static uint32_t load(uint32_t number, uint32_t epoch, uint32_t stop_epoch) {
     application->life++;
     application->ready = TAU_LIFE_READY(application->life);
     application->start_epoch = UINT32_MAX;
-    const char *wrong = set_up(number);
-    if (wrong != NULL) {
+    *wrong = set_up(number);
+    if (*wrong != NULL) {
         application->state = TAU_APPLICATION_REFUSED;
-        say_refused(number, wrong);
         return TAU_COMPOSE_ANSWER_REFUSED;
     }
     application->stop_epoch = stop_epoch;
     if (!begin_life(number, epoch)) {
         application->state = TAU_APPLICATION_LATE;
-        say_refused(number, "its load ended after its epoch had begun");
+        *wrong = "its load ended after its epoch had begun";
         return TAU_COMPOSE_ANSWER_LATE;
     }
     application->state = TAU_APPLICATION_LOADED;
@@ -167,15 +166,19 @@ static void carry_out(const struct command *command, uint32_t next) {
     tau_tile_start(WATCH_ANSWER, number);
     uint32_t answer = TAU_COMPOSE_ANSWER_UNKNOWN;
     uint32_t life = 0;
+    const char *wrong = NULL;
     if (tau_system_file_names(&tau_kernel.file, number, 0)) {
         if (operation == TAU_COMPOSE_COMMAND_LOAD) {
-            answer = load(number, epoch, next_unload(number, next));
+            answer = load(number, epoch, next_unload(number, next), &wrong);
         } else if (operation == TAU_COMPOSE_COMMAND_UNLOAD) {
             answer = unload(number, epoch);
         }
         life = tau_kernel.applications[number].life;
     }
     finish(WATCH_ANSWER, answer, life);
+    if (wrong != NULL) {
+        say_refused(number, wrong);
+    }
 }
 
 void tau_loader_begin(void) {

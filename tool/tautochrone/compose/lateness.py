@@ -23,7 +23,7 @@ from tautochrone.facts import compose_format as facts
 START_STEP_CYCLES = 1000
 MORE_EPOCHS = (0, 16, 64, 256, 1024, 4096)
 # The loader's, measured on the tile with 7 applications of 5 to 35 entries, and rounded up.
-LOAD_CYCLES, ENTRY_CYCLES, CLEARED_WORD_CYCLES, COPIED_WORD_CYCLES = 4000, 400, 3, 21
+LOAD_CYCLES, ENTRY_CYCLES, CLEARED_WORD_CYCLES, COPIED_WORD_CYCLES = 4700, 440, 3, 21
 
 
 @dataclass(frozen=True)
