@@ -187,6 +187,33 @@ def test_a_task_that_needs_more_stack_is_stopped_below_it(system: Path) -> None:
     assert "below its stack" in human
 
 
+def test_use_cases_are_switched_while_others_run(system: Path) -> None:
+    """ping stays. The other one comes, goes, and comes again: two lives, whose iterations are kept
+    apart. A load whose use case begins too early is late."""
+    text = system.read_text().replace('"idle"', '"other.ping", "other.pong"')
+    part = text[text.index("[[application]]") : text.index("[[command]]")]
+    other = part.replace('"ping"\nsources', '"other"\naddress = 0x80200000\nsources')
+    for use_case, applications in (("on", '["other"]'), ("off", "[]")):
+        other += f'[[use_case]]\nname = "{use_case}"\napplications = {applications}\n'
+    switches = ("on", 2, 20), ("off", 30, 40), ("on", 41, 60), ("off", 70, 71)
+    for use_case, arrives, epoch in switches:
+        other += f'[[switch]]\nuse_case = "{use_case}"\narrives = {arrives}\nepoch = {epoch}\n'
+    other += '[[switch]]\nuse_case = "on"\narrives = 72\nepoch = 73\n'
+    system.write_text(text + other)
+    done = document("run", system, "--epochs", "80", code=1)
+    _, found = done["applications"]
+    lives = [each["life"] for each in found["tasks"][0]["iterations"]]
+    assert lives.count(1) == lives.count(2) == 40 and len(lives) == 80
+    answers = [each["answer"] for each in done["tiles"][0]["commands"]]
+    assert answers == ["ready", "ready", "unloaded", "ready", "unloaded", "late"]
+    (late,) = done["late_loads"]
+    assert late["application"] == "other" and late["epoch"] == 73
+    said = compose("run", system, "--epochs", "80").stdout
+    assert "tile 0: epoch 41, load other at 60: ready" in said
+    refused = compose("check", system)
+    assert refused.returncode == 1 and "use cases are switched by" in refused.stderr
+
+
 def test_a_command_behind_the_end_is_noted(system: Path) -> None:
     done = compose("run", system, "--epochs", "10")
     assert done.returncode == 0 and "give --epochs 13 or more" in done.stderr

@@ -48,6 +48,15 @@ WRONG = [
     ('operation = "load"', 'operation = "start"', ":39: command[0].operation is 'start'"),
     ('application = "jpeg"', 'application = "gepj"', ":40: command[0].application: unknown applic"),
     ("epoch = 64", "epoch = -1", ":41: command[0].epoch is -1, expected"),
+    ("epoch = 64", "epoch = 64\n[[use_case]]\nname = 'u'\napplications = ['gepj']",
+     ":44: use_case[0].applications: unknown application gepj"),
+    ("epoch = 64", "epoch = 64\n[[use_case]]\nname = 'u'\napplications = ['jpeg']",
+     ":44: use_case[0].applications: jpeg has commands of its own"),
+    ("epoch = 64", "epoch = 64\n[[switch]]\nuse_case = 'v'\narrives = 1\nepoch = 2",
+     ":43: switch[0].use_case: unknown use case v"),
+    ("epoch = 64", "epoch = 64\n[[use_case]]\nname = 'u'\napplications = []\n"
+     "[[switch]]\nuse_case = 'u'\narrives = 3\nends = 3\nepoch = 4",
+     ":49: switch[0].epoch: its commands arrive in epoch 3, the old ones end at 3"),
 ]  # fmt: skip
 
 
@@ -71,6 +80,18 @@ def test_a_wrong_line_is_named(tmp_path: Path, old: str, new: str, said: str) ->
         read_description(path)
     assert caught.value.message.startswith(f"{path}{said}"), caught.value.message
     assert caught.value.next_step
+
+
+def test_tiles_that_seldom_begin_together_are_refused(tmp_path: Path) -> None:
+    """[KRN-20]: 61 and 62 slots."""
+    idle = '"idle", '
+    path = damaged(tmp_path, 'slots = ["loader", "jpeg.vld"', f'slots = [{56 * idle}"jpeg.vld"')
+    path.write_text(path.read_text().replace('"jpeg.cc", "idle"', f'"jpeg.cc", {58 * idle}'))
+    text = path.read_text().replace(f'{56 * idle}"jpeg.vld"', f'{56 * idle}"loader", "jpeg.vld"')
+    path.write_text(text)
+    with pytest.raises(TauError, match="cannot be ordered: major frames of 61, 62 slots") as caught:
+        read_description(path)
+    assert caught.value.next_step and "3,782" in caught.value.message
 
 
 def test_a_second_load_is_refused(tmp_path: Path) -> None:
