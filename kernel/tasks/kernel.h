@@ -61,8 +61,8 @@ struct tau_context *tau_tasks_first(void);
 // Cost: one step per task; while nobody has a job, the core sleeps until somebody does.
 struct tau_context *tau_tasks_timer(void);
 
-// A task has called, or done something wrong, which stops it for good. Stops the tile if the kernel
-// raised the exception. Cost: as above.
+// A task has called, or done something wrong: this stops it for good, or only its job if it
+// restarts. Stops the tile if the kernel raised the exception. Cost: as above.
 struct tau_context *tau_tasks_exception(struct tau_context *context, uint32_t cause,
                                         uint32_t address);
 
@@ -72,7 +72,7 @@ struct tau_context *tau_tasks_exception(struct tau_context *context, uint32_t ca
 // this task, and the value that it gave.
 void tau_tasks_report_job(uint32_t task, uint32_t response_cycles, uint32_t value);
 
-// TASK has done something wrong and is stopped.
+// TASK has done something wrong, and it or its job is stopped.
 void tau_tasks_report_fault(uint32_t task, uint32_t cause, uint32_t address, uint32_t pc);
 
 // Reports, for each task that was not stopped, the oldest job that was released and is not

@@ -18,6 +18,7 @@ struct tau_tasks_description {
     uint32_t arguments[TAU_TASK_ARGUMENTS];
     const struct tau_tlb_color_partition *partition;
     uint32_t principal;  // itself
+    uint32_t restarts;   // 1: at its entry, with its next job, when it was stopped in a job
 };
 
 // A page of the window outside all heaps, and the words at its start; the others are 0.

@@ -1,4 +1,5 @@
-# The way into the kernel of tasks and out of it. mscratch is tau_tasks_entry whenever a task runs.
+# The way into the kernel of tasks and out of it. mscratch is tau_tasks_entry except while a task's
+# registers are saved, so that an exception of the kernel stores nothing where a task's sp points.
 #
 # The unit is told of the kernel before its first access to the window, and of the task behind its
 # last: so each entry of the TLBs has the owner whose page it is.
@@ -20,6 +21,8 @@
     .endr
     csrr t0, mscratch
     sw t0, 4 * TAU_CONTEXT_SP(sp)
+    la t1, tau_tasks_entry
+    csrw mscratch, t1
     csrr t0, mepc
     sw t0, 4 * TAU_CONTEXT_PC(sp)
     mv a0, sp
@@ -62,12 +65,13 @@ exception:
     .globl tau_tasks_start
 tau_tasks_start:
     la sp, tau_tasks_stack_end
+    la t1, tau_tasks_entry
+    csrw mscratch, t1
     call tau_tasks_first
 
 # Goes on in the context A0.
 return:
     la t1, tau_tasks_entry
-    csrw mscratch, t1
     sw a0, TAU_TASKS_ENTRY_CONTEXT(t1)
     mv sp, a0
     lw t0, 4 * TAU_CONTEXT_PC(sp)

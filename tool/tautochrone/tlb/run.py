@@ -94,6 +94,7 @@ def run(
         "stopped": [
             {"task": names[each.task], "cause": each.cause, "address": each.address, "pc": each.pc}
             | {"why": told(made.tasks[each.task], each)}
+            | {"restarts": made.tasks[each.task].restarts}
             for each in found.faults
         ],
         unseen.KEY: list(unseen.TLB_RUN),
@@ -246,6 +247,7 @@ def _task(tasks: TaskSet, task: Task, place: Principal) -> TileTask:
         task.arguments,
         place,
         Extras(task.sources, task.flags, libraries, folder),
+        task.restarts,
     )
 
 
@@ -345,7 +347,8 @@ def show(found: dict[str, Any]) -> None:
         without = [each["task"] for each in found["unbounded"] if each["cause"] == cause]
         print(f"no bound of {', '.join(without)}: {cause}")
     for each in found["stopped"]:
-        print(f"{each['task']} was stopped at {each['pc']:#x}: {each['why']}")
+        again = ", and began again" * each["restarts"]
+        print(f"{each['task']} was stopped at {each['pc']:#x}{again}: {each['why']}")
     print(told_promises([Promise(**each) for each in found["promises"]]))
     evictions, kernel = found["evictions"], found["kernel"]
     print(f"evictions: {evictions['own']:,} own, {evictions['cross']:,} cross")

@@ -88,6 +88,7 @@ class Task:
     reads_code: bool = False
     mode: str = NO_MISS
     cost_cycles: int | None = None
+    restarts: bool = False
     shares_sets_with: str | None = None
     sets: tuple[FixedSets, ...]
 

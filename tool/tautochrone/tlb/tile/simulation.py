@@ -142,6 +142,8 @@ def _own(rows: Iterable[Record]) -> Iterator[tuple[int, int]]:
             spent[task] += row.at_cycle - resumed_cycle
             stretches[task] += 1
             resumed_cycle = None
+        elif row.channel == FAULT:  # the job has no other record
+            del spent[row.tag >> 24], stretches[row.tag >> 24]
         elif row.channel in (JOB, UNFINISHED):
             yield spent.pop(row.tag >> 24, 0), stretches.pop(row.tag >> 24, 0)
 

@@ -47,6 +47,7 @@ class TileTask:
     arguments: tuple[int, ...]
     place: Principal
     extras: Extras = Extras()
+    restarts: bool = False
 
     def run_of(self, part: str) -> Run:
         """The pages of code, globals or stack."""
@@ -139,6 +140,7 @@ def _tasks(system: System, entries: Sequence[int]) -> list[str]:
             f"    {{{period_cycles}u, {phase_cycles}u, {entry:#x}u,",
             f"     {task.run_of(STACK).end:#x}u,",
             f"     (struct tau_task *){task.run_of(GLOBALS).start:#x}u,",
-            f"     {{{arguments}}}, &partitions[{partition}], {principal}u}},",
+            f"     {{{arguments}}}, &partitions[{partition}], {principal}u,"
+            f" {int(task.restarts)}u}},",
         ]
     return [*lines, "};"]
