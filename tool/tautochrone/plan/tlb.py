@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,7 @@ def _principal(row: Table, arrays_count: int) -> Principal:
     lists = {
         "sets": tuple(map(_numbers, row["sets"])),
         "taken": tuple(row["taken"]),
+        "used_by": tuple(row.get("used_by", ())),
         "runs": tuple(
             Run(part.removeprefix(READ), int(start, 16), int(size), part.startswith(READ))
             for part, start, size in words
@@ -123,7 +125,7 @@ def to_table(value: Partition) -> Table:
             for each in geometry.structures
         ],
         "principals": [
-            table_of(each, facts["principals"])
+            table_of(replace(each, used_by=each.used_by or None), facts["principals"])
             | {"sets": [*map(_ranges, each.sets)]}
             | {
                 "runs": [
@@ -158,6 +160,7 @@ def document(value: Partition) -> Table:
                 "name": each.name,
                 "mode": each.mode,
                 "shares_sets_with": each.shares_sets_with,
+                "used_by": list(each.used_by),
                 "sets": {
                     array.name: list(sets)
                     for array, sets in zip(arrays, each.sets, strict=True)
@@ -185,6 +188,7 @@ def told(value: Partition) -> list[str]:
     for each in value.principals:
         pages = sum(run.size_bytes for run in each.runs) // value.geometry.page_bytes
         shared = f" (in turn with {each.leader})" if each.shares_sets_with else ""
+        shared += f" (data of {', '.join(each.used_by)})" if each.used_by else ""
         lines.append(
             f"{each.name}: {each.mode}{shared}, {pages:,} pages in {each.window_start:#x} to"
             f" {each.window_start + each.window_bytes - 1:#x}"

@@ -59,6 +59,8 @@ def _owned_twice(partition: Partition) -> Iterator[str]:
     owners: dict[tuple[int, int], Principal] = {}
     own = {each.name for each in partition.principals if each.shares_sets_with is None}
     for each in partition.principals:
+        if strangers := {*each.used_by} - {other.name for other in partition.principals}:
+            yield f"{each.name} is used by {min(strangers)}, which is not there"
         if each.leader not in own:
             yield f"{each.name} has the sets of {each.leader}, which has none of its own"
         for number, sets in enumerate(each.sets):

@@ -49,7 +49,8 @@ class Run:
 class Principal:
     """A task or the kernel. `sets` and `taken` have an entry per array of the geometry.
 
-    It may use the sets of another one, which `shares_sets_with` names, in turn with it.
+    It may use the sets of another one, which `shares_sets_with` names, in turn with it. Data that
+    tasks share is a principal that is `used_by` these.
     `taken` is how many entries the pages outside the heap have in one set at most. The heap's
     window is the lowest part of the window, `heap_window_bytes` long (0: no heap).
     """
@@ -64,6 +65,7 @@ class Principal:
     runs: tuple[Run, ...]
     largest_object_bytes: int
     shares_sets_with: str | None = None
+    used_by: tuple[str, ...] = ()
 
     @property
     def leader(self) -> str:
@@ -77,6 +79,15 @@ class Principal:
     def bytes_of(self, part: str) -> int:
         """The bytes of a part's pages."""
         return sum(run.size_bytes for run in self.runs_of(part))
+
+
+def shared_symbols(principals: Iterable[Principal], name: str) -> dict[str, int]:
+    """The addresses of shared data that a task uses, by the names that its program has for them."""
+    return {
+        f"tau_shared_{each.name.replace('-', '_')}": each.runs[0].start
+        for each in principals
+        if name in each.used_by
+    }
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,19 @@ class Partition:
     def addresses(self, run: Run) -> Iterator[int]:
         """The addresses of a run's pages."""
         return iter(range(run.start, run.start + run.size_bytes, self.geometry.page_bytes))
+
+    def entries_of(self, name: str) -> Counter[tuple[int, int]]:
+        """The entries of a principal's pages, and of shared data that it uses, in each set."""
+        return self.entries(
+            run
+            for each in self.principals
+            if each.name == name or name in each.used_by
+            for run in each.runs
+        )
+
+    def entries_of_all(self) -> Counter[tuple[int, int]]:
+        """The entries of all principals in each set."""
+        return sum((self.entries(each.runs) for each in self.principals), Counter())
 
     def entries_used(self, principal: Principal) -> int:
         """The entries of all pages of a principal."""

@@ -4,8 +4,8 @@ An entry is only evicted from a crowded set, and only by those who have entries 
 task without entries in crowded sets misses once per entry, whatever the others do.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from tautochrone.tlb.compared import EVICTIONS, MISSES, Exceeded
@@ -28,14 +28,15 @@ class Promise(NamedTuple):
 
 def promises_of(system: System, tlbs: Sequence[str]) -> list[Promise]:
     """The promises of the places of a system. `tlbs` names the arrays of its geometry."""
-    pages = Partition(system.geometry, 4, ())
+    places = tuple(replace(task.place, name=task.name) for task in system.tasks)
+    pages = Partition(system.geometry, 4, (*places, *system.shared))
     kernel = (Run(GLOBALS, system.kernel_state, PAGE_BYTES),
               Run(STACK, system.kernel_stack, PAGE_BYTES))  # fmt: skip
     entries = {KERNEL: pages.entries(kernel)}
-    entries |= {task.name: pages.entries(task.place.runs) for task in system.tasks}
+    entries |= {task.name: pages.entries_of(task.name) for task in system.tasks}
     arrays = system.geometry.arrays
     leaders = {task.name: task.place.leader for task in system.tasks} | {KERNEL: KERNEL}
-    total = sum(entries.values(), Counter())
+    total = pages.entries_of_all() + entries[KERNEL]
     crowded = {place for place, count in total.items() if count > arrays[place[0]].safe_ways}
     found = []
     for name, own in entries.items():

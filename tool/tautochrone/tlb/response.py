@@ -102,7 +102,7 @@ def responses_in(
 ) -> list[Response]:
     """Bounds for tasks of falling priority at the places of a partition. Raises TauError if a task
     has no place."""
-    entries = {each.name: partition.entries(each.runs) for each in partition.principals}
+    entries = {each.name: partition.entries_of(each.name) for each in partition.principals}
     leaders = {each.name: each.leader for each in partition.principals}
     periodic = []
     for each in timings:
@@ -112,19 +112,22 @@ def responses_in(
         periodic.append(PeriodicTask(each.name, each.period_cycles, each.cost_cycles, *own))
     safe_ways = [array.safe_ways for array in partition.geometry.arrays]
     machine = Machine(miss_cycles, entry, safe_ways, entries.get(KERNEL, {}))
-    return responses(periodic, machine, is_cold)
+    return responses(periodic, machine, is_cold, partition.entries_of_all())
 
 
 def responses(
-    tasks: Sequence[PeriodicTask], machine: Machine, is_cold: bool = True
+    tasks: Sequence[PeriodicTask],
+    machine: Machine,
+    is_cold: bool = True,
+    total: Entries | None = None,
 ) -> list[Response]:
     """Bounds for tasks of falling priority; unless `is_cold`, for jobs after the first of each.
 
+    `total`: the entries of all together, if tasks have some in common (default: they have none).
     Cost: at most one step per cycle of a period; in practice a few.
     """
-    total: Counter[Place] = Counter()
-    for entries in (machine.kernel, *(task.entries for task in tasks)):
-        total.update(entries)
+    if total is None:
+        total = sum((Counter(each.entries) for each in tasks), Counter(machine.kernel))
     full = {place for place, count in total.items() if count > machine.safe_ways[place[0]]}
     found: list[Response] = []
     for number in range(len(tasks)):

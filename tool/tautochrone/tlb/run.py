@@ -207,6 +207,7 @@ def system_of(tasks: TaskSet, partition: Partition, choice: Choice) -> System:
         made.append(_task(tasks, task, _place(principals[task.name], partition.geometry)))
     _check_heap_windows(made)
     state, stack = _kernel_pages(principals.get(KERNEL), partition)
+    shared = tuple(each for each in partition.principals if each.used_by)
     return System(
         partition.geometry,
         tuple(made),
@@ -215,6 +216,7 @@ def system_of(tasks: TaskSet, partition: Partition, choice: Choice) -> System:
         choice.run_cycles or _hyperperiods(ordered),
         is_joint=all(principals[task.name].mode != UNCOLORED for task in ordered),
         seed=choice.seed,
+        shared=shared,
     )
 
 

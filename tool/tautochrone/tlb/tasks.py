@@ -94,6 +94,15 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """Data that several tasks use."""
+
+    name: str
+    size_bytes: int
+    used_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class TaskSet:
     """A file: `tasks` in its order. `reader` words errors about a place in it."""
 
@@ -101,6 +110,7 @@ class TaskSet:
     window: AddressRange
     kernel: Kernel | None
     tasks: tuple[Task, ...]
+    shared: tuple[Shared, ...]
     reader: Reader
 
     def fail(self, place: str, text: str, next_step: str | None = None) -> TauError:
@@ -122,7 +132,7 @@ def read_tasks(path: Path) -> TaskSet:
     """Read and check a file. Raises TauError with the line, the cause and the next step."""
     _, document, reader = read_toml(path, "file of tasks", NEXT_STEP)
     tables = reader.table("", document, tasks_format.DOCUMENT)
-    _check_names(reader, tables["task"])
+    _check_names(reader, tables)
     kernel = tables.get(KERNEL)
     tasks = tuple(
         _task(reader, f"task[{number}]", path.parent, table)
@@ -134,6 +144,7 @@ def read_tasks(path: Path) -> TaskSet:
         _window(reader, tables.get("window")),
         kernel and _kernel(reader, kernel),
         tasks,
+        tuple(_shared(reader, tables, number) for number in range(len(tables.get("shared", ())))),
         reader,
     )
 
@@ -142,15 +153,28 @@ def _fail(reader: Reader, place: str, text: str, next_step: str | None = None) -
     return reader.fail(f"{place}: {text}", next_step, place)
 
 
-def _check_names(reader: Reader, tables: list[Table]) -> None:
-    if not tables:
+def _check_names(reader: Reader, tables: Table) -> None:
+    if not tables["task"]:
         raise reader.fail("task: no task is defined", "add a table [[task]]")
     names = Counter([KERNEL])
-    for number, table in enumerate(tables):
-        name = table["name"].lower().replace("-", "_")  # what C and file names can hold
-        names[name] += 1
-        if names[name] > 1:
-            raise _fail(reader, f"task[{number}].name", f"the name {table['name']} is taken")
+    for kind in ("task", "shared"):
+        for number, table in enumerate(tables.get(kind, ())):
+            name = table["name"].lower().replace("-", "_")  # what C and file names can hold
+            names[name] += 1
+            if names[name] > 1:
+                cause = f"the name {table['name']} is taken"
+                raise _fail(reader, f"{kind}[{number}].name", cause)
+
+
+def _shared(reader: Reader, tables: Table, number: int) -> Shared:
+    table, names = tables["shared"][number], {task["name"] for task in tables["task"]}
+    users = tuple(table["tasks"])
+    for each in users:
+        if each not in names or users.count(each) > 1:
+            why = "there twice" if each in names else "no task"
+            place = f"shared[{number}].tasks"
+            raise _fail(reader, place, f"{each} is {why}", "name each task once")
+    return Shared(table["name"], table["bytes"], users)
 
 
 def _check_sharing(reader: Reader, tasks: Sequence[Task]) -> None:

@@ -181,3 +181,47 @@ def test_who_cannot_share_sets(tmp_path: Path, more: str, said: str) -> None:
     """Itself, one with other releases, and one that asks for sets."""
     with pytest.raises(TauError, match=re.escape(said)):
         task_files.task_set(tmp_path, task_files.task("a"), task_files.task("b", more=more))
+
+
+MAILBOX = '[[shared]]\nname = "mail-box"\nbytes = 4096\ntasks = ["one", "two"]\n'
+
+
+def test_shared_data_has_sets_of_its_own(tmp_path: Path) -> None:
+    """Two tasks pass a number through it, and each misses once per page: the page is counted once,
+    for none of them. A third task's program has no such name. Without sets it counts, too."""
+    before = "extern volatile uint32_t tau_shared_mail_box[1024]; static uint32_t done;"
+    put = {"before": before, "job": "tau_shared_mail_box[7] = ++done;"}
+    get = {"before": before, "job": "done = tau_shared_mail_box[7]; tau_task_wait(done);"}
+    cost = "cost_cycles = 3000\n"
+    rows = ("one", 20_000, put), ("two", 40_000, get)
+    tables = [task(tmp_path, name, period, cost, **use) for name, period, use in rows]
+    found = ran(tmp_path, *tables, MAILBOX)
+    assert max(job["value"] for job in found["jobs"] if job["task"] == "two") > 2
+    assert found["exceeded"] == [] and found["evictions"] == {"own": 0, "cross": 0}
+    promised = {each["name"]: each["misses"] for each in found["promises"] if each["tlb"] == "data"}
+    assert promised == {"one": 3, "two": 3, "kernel": 2}
+    assert all(job["response_cycles"] <= job["bound_cycles"] for job in found["jobs"][2:])
+    partition = planned(tmp_path, TILE[0], *map(task_files.task, ("one", "two")), MAILBOX).partition
+    check_with_model(partition)
+    first, second, mail = partition.principals
+    assert mail.used_by == ("one", "two")
+    assert mail.sets[0] not in (first.sets[0], second.sets[0])
+    assert partition.entries_of("one").total() == partition.entries(first.runs).total() + 1
+    with pytest.raises(TauError, match="no source and no library .* defines tau_shared_mail_box"):
+        ran(tmp_path, *tables, task(tmp_path, "three", **put), MAILBOX)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"mail-box"', '"One"', "the name One is taken"),
+        ('"two"', '"three"', "three is no task"),
+        ('"two"', '"one"', "one is there twice"),
+    ],
+)
+def test_shared_data_of_whom(tmp_path: Path, old: str, new: str, said: str) -> None:
+    """Names are names of tasks, once, and its own is nobody's."""
+    with pytest.raises(TauError, match=said):
+        task_files.task_set(
+            tmp_path, *map(task_files.task, ("one", "two")), MAILBOX.replace(old, new)
+        )

@@ -48,6 +48,9 @@ def print_tasks(path: Path, as_json: bool) -> None:
         print(f"tasks        {len(tasks.tasks):,}, highest priority first:")
         for task in tasks.by_priority():
             print(f"             {task.name}: every {task.period_cycles:,} cycles, {_pages(task)}")
+        for each in tasks.shared:
+            users = ", ".join(each.used_by)
+            print(f"shared       {each.name}: {each.size_bytes:,} bytes of {users}")
         print(f"kernel       {_kernel(tasks.kernel)}")
         window = tasks.window
         words = f"words of {window.word_bytes} bytes"
@@ -65,6 +68,7 @@ def _tasks_document(tasks: TaskSet) -> Table:
     return {
         "tasks": rows,
         "kernel": tasks.kernel and asdict(tasks.kernel),
+        "shared": [asdict(each) for each in tasks.shared],
         "window": asdict(tasks.window),
     }
 

@@ -213,7 +213,11 @@ def _scripts(
 
     if folder is None:
         return []
-    texts = {folder / f"{each.name}.ld": linker_script(each) for each in partition.principals}
+    texts = {
+        folder / f"{each.name}.ld": linker_script(each, partition)
+        for each in partition.principals
+        if not each.used_by
+    }
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)

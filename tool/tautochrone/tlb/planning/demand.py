@@ -15,6 +15,7 @@ from tautochrone.tlb.partition import (
     CODE,
     GLOBALS,
     HEAP,
+    NO_MISS,
     PARTS,
     STACK,
     UNCOLORED,
@@ -22,7 +23,7 @@ from tautochrone.tlb.partition import (
     Principal,
     roles_of,
 )
-from tautochrone.tlb.tasks import KERNEL, FixedSets, Kernel, Task, TaskSet
+from tautochrone.tlb.tasks import KERNEL, FixedSets, Kernel, Shared, Task, TaskSet
 from tautochrone.trace.ending import Ending, note_ending
 from tautochrone.trace.file import open_trace
 
@@ -134,6 +135,7 @@ class Demand:
     calls: tuple[tuple[Call, ...], ...]
     fixed_sets: tuple[FixedSets, ...]
     shares_sets_with: str | None = None
+    used_by: tuple[str, ...] = ()
 
     @property
     def pages(self) -> int:
@@ -142,7 +144,7 @@ class Demand:
 
 
 def demands_of(tasks: TaskSet, page_bytes: int, is_on_tile: bool = False) -> list[Demand]:
-    """The principals: tasks in the file's order, then the kernel if it has pages.
+    """The principals: tasks in the file's order, shared data, then the kernel if it has pages.
 
     With `is_on_tile`, globals and code of a task with a program are one run each, as the linker
     script of `tau tlb run` takes them. A note says of which recordings events are missing.
@@ -153,6 +155,10 @@ def demands_of(tasks: TaskSet, page_bytes: int, is_on_tile: bool = False) -> lis
             *(tasks, f"task[{number}]", _whole(task) if is_on_tile else task, page_bytes, endings)
         )
         for number, task in enumerate(tasks.tasks)
+    ]
+    found += [
+        _of_shared(f"shared[{number}]", each, page_bytes)
+        for number, each in enumerate(tasks.shared)
     ]
     return found + ([_of_kernel(tasks.kernel, page_bytes)] if tasks.kernel else [])
 
@@ -173,6 +179,11 @@ def _parts(
         for name, size, run in rows
         if size
     )
+
+
+def _of_shared(place: str, shared: Shared, page_bytes: int) -> Demand:
+    parts = _parts(page_bytes, False, (GLOBALS, shared.size_bytes, shared.size_bytes))
+    return Demand(shared.name, place, NO_MISS, parts, 0, 0, (), (), None, shared.used_by)
 
 
 def _of_kernel(kernel: Kernel, page_bytes: int) -> Demand:
@@ -292,6 +303,8 @@ def _unfulfilled(partition: Partition, demands: Sequence[Demand]) -> Iterator[st
 def _wrong_sets(partition: Partition, found: Principal, asked: Demand) -> Iterator[str]:
     if found.mode != asked.mode:
         yield f"is {found.mode}, not {asked.mode}"
+    if found.used_by != asked.used_by:
+        yield "is used by other tasks"
     if found.shares_sets_with != asked.shares_sets_with:
         yield f"has the sets of {found.leader}, not of {asked.shares_sets_with or asked.name}"
     arrays = [array.name for array in partition.geometry.arrays]

@@ -161,6 +161,7 @@ def _lay_out(
         ),
         largest_object_bytes=largest,
         shares_sets_with=search.demand.shares_sets_with,
+        used_by=search.demand.used_by,
     )
 
 
@@ -337,6 +338,7 @@ def place_uncolored(search: Search) -> Principal | Refusal:
         heap_window_bytes=half * page_bytes,
         runs=tuple(runs),
         largest_object_bytes=largest,
+        used_by=demand.used_by,
     )
 
 

@@ -34,11 +34,9 @@ from tautochrone.tlb.tile.shape import shape_of
 
 def crowded_entries(partition: Partition) -> int:
     """How many entries lie in sets that all principals together fill beyond the safe ways."""
-    entries: Counter[tuple[int, int]] = Counter()
-    for each in partition.principals:
-        entries.update(partition.entries(each.runs))
     safe_ways = [array.safe_ways for array in partition.geometry.arrays]
-    return sum(count for place, count in entries.items() if count > safe_ways[place[0]])
+    entries = partition.entries_of_all().items()
+    return sum(count for place, count in entries if count > safe_ways[place[0]])
 
 
 def price(colored: Partition, uncolored: Partition) -> dict[str, dict[str, int]]:

@@ -2,7 +2,9 @@
 
 import struct
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tautochrone.machine.images import building
 from tautochrone.console.output import note
@@ -12,7 +14,7 @@ from tautochrone.targets.libraries import STRINGS
 from tautochrone.targets.sources import CORE_FILES
 from tautochrone.tile.compiled import Object, compiled
 from tautochrone.tile.user_flags import linker_flags
-from tautochrone.tlb.partition import CODE, GLOBALS, STACK, Run
+from tautochrone.tlb.partition import CODE, GLOBALS, STACK, Run, shared_symbols
 from tautochrone.tlb.tile.system import (
     LARGE_FRAME,
     PAGE_BYTES,
@@ -48,30 +50,33 @@ class Builder:
         self.root = root
         self.folder = folder
         self.objects: dict[tuple[Path, tuple[str, ...]], Object] = {}
-        self.images: dict[tuple[Path, Extras, Run, Run], tuple[Words, int]] = {}
+        self.images: dict[tuple[Any, ...], tuple[Words, int]] = {}
 
     @property
     def program_path(self) -> Path:
         """The file of the program that was built last."""
         return self.folder / "kernel.elf"
 
-    def image(self, task: TileTask) -> tuple[Words, int]:
-        """The words of a task's pages by their address, and its entry."""
-        key = task.program.absolute(), task.extras, task.run_of(CODE), task.run_of(GLOBALS)
+    def image(self, task: TileTask, shared: Mapping[str, int] | None = None) -> tuple[Words, int]:
+        """The words of a task's pages by their address, and its entry. `shared`: symbols of data
+        outside its pages."""
+        symbols = {**(shared or {})}
+        pages = task.run_of(CODE), task.run_of(GLOBALS)
+        key = task.program.absolute(), task.extras, *pages, *symbols.items()
         if key not in self.images:
-            self.images[key] = self._linked(task)
+            self.images[key] = self._linked(task, symbols)
         return self.images[key]
 
     @building()
-    def _linked(self, task: TileTask) -> tuple[Words, int]:
+    def _linked(self, task: TileTask, symbols: Mapping[str, int]) -> tuple[Words, int]:
         objects = [self._object(self.root / source).path for source in (f"{TASK}/start.c", *CORE)]
         objects += self._own_objects(task)
         elf = self.folder / f"{task.name}.elf"
-        symbols = {part: task.run_of(part).start for part in (CODE, GLOBALS)}
+        own = {f"tau_task_{part}": task.run_of(part).start for part in (CODE, GLOBALS)}
         libraries = task.extras.libraries
         command = [
             *(*libraries.linker("tile"), *FLAGS, "-T", str(self.root / TASK / "task.ld")),
-            *(f"-Wl,--defsym=tau_task_{name}={value:#x}" for name, value in symbols.items()),
+            *(f"-Wl,--defsym={name}={value:#x}" for name, value in {**own, **symbols}.items()),
             *map(str, objects),
             *linker_flags(task.extras.flags),
             *libraries.link_words(self._object(self.root / STRINGS).path),
@@ -95,7 +100,9 @@ class Builder:
 
     def program(self, system: System) -> Path:
         """The program of the tile."""
-        made = [self.image(task) for task in system.tasks]
+        made = [
+            self.image(task, shared_symbols(system.shared, task.name)) for task in system.tasks
+        ]
         text = c_text(system, [words for words, _ in made], [entry for _, entry in made])
         kernel = system.kernel_state, system.kernel_stack
         return self._program(text, len(system.tasks), *kernel)

@@ -13,6 +13,7 @@ from tautochrone.tlb.partition import CODE, GLOBALS, STACK, Partition, Principal
 PAGE_BYTES = 4096
 READ, WRITE, EXECUTE = (f"TAU_TILE_{right}" for right in ("READ", "WRITE", "EXECUTE"))
 DATA_RIGHTS = f"{READ} | {WRITE}"
+SHARED = "1u << TAU_TILE_PAGE_WORD_SHARED"
 RIGHTS = {CODE: EXECUTE, GLOBALS: DATA_RIGHTS, STACK: DATA_RIGHTS}  # Code: read if it `is_read`.
 KERNEL_OWNER = 0
 TASKS_MAX = 15
@@ -59,7 +60,8 @@ class TileTask:
 class System:
     """Tasks, the highest priority first, and the kernel's two pages.
 
-    If `is_joint` the core's check sees all owners at once, so that no set has two.
+    If `is_joint` the core's check sees all owners at once, so that no set has two. `shared`: data
+    of several tasks.
     """
 
     geometry: Geometry
@@ -69,6 +71,7 @@ class System:
     run_cycles: int
     is_joint: bool = True
     seed: int = 1
+    shared: tuple[Principal, ...] = ()
 
 
 def c_text(system: System, images: Sequence[Words], entries: Sequence[int]) -> str:
@@ -123,6 +126,9 @@ def _pages(system: System, images: Sequence[Words]) -> list[str]:
             for address in range(run.start, run.end, PAGE_BYTES):
                 allowed = f"{rights} | {READ}" if run.is_read else rights
                 page(address, owner, allowed, image.get(address, []))
+    for run in (run for each in system.shared for run in each.runs):
+        for address in range(run.start, run.end, PAGE_BYTES):
+            page(address, KERNEL_OWNER, f"{DATA_RIGHTS} | {SHARED}", [])
     return [*lines, "static const struct tau_tasks_page pages[] = {", *rows, "};"]
 
 
