@@ -23,7 +23,7 @@ VALID = 1 << 31
 RIGHTS_SHIFT = 27
 REFUSED_MAX = 65535
 BLOCK_PAGES = 4  # A line has the translation of a block of so many of the smallest pages.
-LINES = (16, 64)  # Of fetches, of data.
+LINES = (16, 64)  # Of fetches, of data. A small window has fewer.
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,11 @@ class OnItsWay:
 
 
 class Composable:
-    """The unit with TLBs of `entries`; numbers of pages and frames have so many bits. `lines`: of
-    each port."""
+    """The unit with TLBs of `entries`; numbers of pages and frames have so many bits."""
 
-    def __init__(
-        self, page_bits: int, frame_bits: int, entries: int, lines: tuple[int, int] = LINES
-    ) -> None:
+    def __init__(self, page_bits: int, frame_bits: int, entries: int) -> None:
         self.page_bits, self.frame_bits, self.entries = page_bits, frame_bits, entries
-        self.lines_of = lines
+        self.lines_of = [min(each, 1 << page_bits - 3) for each in LINES]
         self.table: list[Entry | None] = [None] * TABLE_ENTRIES
         self.forget()
         self.doubtful = self.refused = 0

@@ -5,7 +5,7 @@
 // forget, while neither has a lookup on its way. From then on both get the same lookups, and the
 // same rows of the table when it is not being loaded (tau_composable_table_proof.sv). For ever
 // after:
-// - SameAnswers: both take the same lookups, and give the same answers and the same last frames.
+// - SameAnswers: both take the same lookups, give the same answers and fill the same lines.
 // - SameState: what later answers follow from is equal. It makes the proof an induction, with which
 //   the port's own assertions are proved too.
 //
@@ -28,7 +28,7 @@ module tau_composable_port_proof #(
   input logic [RowEntriesBits-1:0] half_loaded_i
 );
 
-  localparam int unsigned AnswerBits = 2 * FrameBits + 8;
+  localparam int unsigned AnswerBits = FrameBits + PageBits + 12;
   localparam int unsigned EntryBits = PageBits + FrameBits + 11;
 
   logic rst_ni = 1'b0;
@@ -48,11 +48,11 @@ module tau_composable_port_proof #(
 
   for (genvar i = 0; i < 2; i++) begin : gen_copy
     logic [InputBits-1:0]      in;
-    logic                      valid, result, fault, last, hit, miss, forget, loading;
+    logic                      valid, result, fault, fill, is_one, hit, miss, forget, loading;
     logic [1:0]                cause;
-    logic [2:0]                access;
-    logic [PageBits-1:0]       page;
-    logic [FrameBits-1:0]      frame, last_frame;
+    logic [2:0]                access, fill_rights;
+    logic [PageBits-1:0]       page, fill_page;
+    logic [FrameBits-1:0]      frame;
     logic [RowBits-1:0]        row;
     logic [RowEntriesBits-1:0] entries, row_entries;
     assign in = i == 0 || is_same_q || switch_i ? first_i : second_i;
@@ -76,8 +76,10 @@ module tau_composable_port_proof #(
       .result_fault_o (fault),
       .result_cause_o (cause),
       .result_frame_o (frame),
-      .last_hit_o     (last),
-      .last_frame_o   (last_frame),
+      .fill_o         (fill),
+      .fill_page_o    (fill_page),
+      .fill_rights_o  (fill_rights),
+      .fill_is_one_o  (is_one),
       .row_i          (row),
       .row_entries_i  (row_entries),
       .forget_i       (forget),
@@ -88,8 +90,8 @@ module tau_composable_port_proof #(
 
     // A frame counts where it is used.
     assign answers[i] = {ready[i], result, result ? {fault, cause} : 3'd0,
-                         result && !fault ? frame : FrameBits'(0), last,
-                         last ? last_frame : FrameBits'(0), hit, miss};
+                         fill || (result && !fault) ? frame : FrameBits'(0), fill,
+                         fill ? {fill_page, fill_rights, is_one} : (PageBits + 4)'(0), hit, miss};
     logic started_q = 1'b0;
     always @(posedge clk_i) begin
       started_q <= rst_ni && forget && !loading;

@@ -11,13 +11,13 @@
 module tau_composable #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
-  parameter int unsigned Entries = 4,
-  parameter int unsigned Lines = 64  // of loads and stores
+  parameter int unsigned Entries = 4
 ) (
 `include "tau_mmu_ports.svh"
 );
 
   localparam int unsigned FetchLines = 16;
+  localparam int unsigned DataLines = 64;  // at most: entry i of the table clears line i
   localparam int unsigned RowBits = 4;
   localparam int unsigned Columns = 4;
   localparam int unsigned TableBits = 7;  // of the number of a word in a table
@@ -176,7 +176,7 @@ module tau_composable #(
   tau_composable_lines #(
     .PageBits (PageBits),
     .FrameBits(FrameBits),
-    .Lines    (Lines)
+    .Lines    (DataLines)
   ) u_data_lines (
     .clk_i,
     .rst_ni,
@@ -201,5 +201,5 @@ module tau_composable #(
   assign unused = ^{instr_lookup_user_i, data_lookup_user_i};
 
   `TAU_ASSERT(EntriesExist, Entries == 1 || Entries == 2 || Entries == 4 || Entries == 8)
-  `TAU_ASSERT(NumbersFit, FrameBits <= 27 && PageBits <= 26)
+  `TAU_ASSERT(NumbersFit, FrameBits <= 27 && PageBits >= 6 && PageBits <= 26)
 endmodule

@@ -5,9 +5,7 @@
 // its line, so a line is read as a word of a memory and compared with one block only. Of a block of
 // the smallest pages a line has one. What a port translates goes into its line; an answer changes
 // nothing.
-//
-// Lines are not reset: a load of the table clears each of them, and before the first load none
-// counts.
+// A load of the table clears each line, and before the first load none counts.
 `include "tau_assert.svh"
 
 module tau_composable_lines #(
@@ -37,7 +35,8 @@ module tau_composable_lines #(
   input  logic                 fill_is_one_i
 );
 
-  localparam int unsigned LineBits = $clog2(Lines);
+  // A small window has fewer.
+  localparam int unsigned LineBits = $clog2(Lines) < PageBits - 3 ? $clog2(Lines) : PageBits - 3;
   localparam int unsigned AboveBits = PageBits - 2 - LineBits;
   localparam int unsigned WordBits = 1 + 3 + FrameBits + 1 + 2 + AboveBits;
 
@@ -51,7 +50,8 @@ module tau_composable_lines #(
 
   // {valid, rights, frame, one page only, that page, the block's number above the line's}
   (* ram_style = "distributed" *)
-  logic [WordBits-1:0] line_q [Lines];
+  logic [WordBits-1:0] line_q [2 ** LineBits];
+  // No reset: a memory, whose valid bits the first load clears.
   always_ff @(posedge clk_i) begin
     if (clear_i || fill_i) begin
       line_q[clear_i ? LineBits'(clear_line_i) : line_of(fill_page_i)] <=
@@ -73,8 +73,10 @@ module tau_composable_lines #(
   // A larger page lies in the frames as in the window.
   assign frame_o = {frame[FrameBits-1:2], is_one ? frame[1:0] : page_i[1:0]};
 
-  `TAU_ASSERT(LinesAreSelected, 2 ** LineBits == Lines && Lines >= 16 && Lines <= 64 &&
-                                PageBits > LineBits + 2 && FrameBits > 2)
+  logic unused;
+  assign unused = ^clear_line_i;
+
+  `TAU_ASSERT(LinesAreSelected, 2 ** $clog2(Lines) == Lines && Lines <= 64 && FrameBits > 2)
   `TAU_ASSERT(ClearsAlone, !(clear_i && fill_i))
 
 `ifdef FORMAL

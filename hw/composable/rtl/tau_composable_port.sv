@@ -199,7 +199,8 @@ module tau_composable_port #(
   `TAU_ASSERT(HitIsInTheTlb, !event_hit_o || loading_i || valid_q[place_q])
   `TAU_ASSERT(FindsInItsPlace, !(searching_q || filling_q) || forget_i ||
                                (place_q == next_q && !valid_q[place_q]))
-  `TAU_ASSERT(FoundIsItsPage, !answer_q || !found_q || is_of(tag_q[place_q], wanted_q))
+  `TAU_ASSERT(FoundIsItsPage, !(searching_q || answer_q) || !found_q ||
+                              is_of(tag_q[place_q], wanted_q))
   `TAU_ASSERT(HitsAreFound, !event_hit_o || found_q)
   `TAU_ASSERT(OneAtATime, !(searching_q && answer_q) && (!filling_q || answer_q))
 

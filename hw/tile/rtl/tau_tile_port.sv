@@ -5,10 +5,10 @@
 // frames; a fault waits one cycle instead, so both are answered one cycle after the result and an
 // error always comes out of a register (Ibex has a path from its error input to its request).
 //
-// A unit may keep the translation it used last. An access goes to that frame in the cycle of its
-// request, and counts only if the unit says that it is the right one. The comparison runs in
-// parallel with the frames' address, and delays neither it nor the grant: an access that does not
-// count is a lookup like any other.
+// A unit may keep translations. An access goes to the frame of one in the cycle of its request,
+// and counts only if the unit says that it is the right one. The comparison runs in parallel
+// with the frames' address, and delays neither it nor the grant: an access that does not count
+// is a lookup like any other.
 //
 // At most two window accesses are on their way, as many as the core ever has. A local access is
 // answered exactly one cycle after its grant, so it is held back while window accesses are on
