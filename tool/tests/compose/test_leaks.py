@@ -186,7 +186,7 @@ def test_slots_together_are_counted_on_one_tile(tmp_path: Path) -> None:
     """Two tiles with an idle slot each: every application meets the neighbor of its own tile only,
     in slots enough, and another tile's neighbor is not reported as its company."""
     words = [str(system_of(CASES["two tiles"], tmp_path)), "--neighbors", "2", "--json"]
-    words += ["--epochs", "60"]
+    words += ["--epochs", "90"]
     done = CliRunner().invoke(check.command, words, standalone_mode=False)
     assert done.return_value == 0, done.output
     met = json.loads(done.stdout)["alive_together"]
