@@ -14,19 +14,21 @@ from tautochrone.tlb.tasks import KERNEL, TaskSet
 
 Place = tuple[int, int]  # array and set
 Entries = Mapping[Place, int]  # how many entries somebody has in each set
+NO_COST = "the cycles of its jobs are not known"
 OTHER_ENTRIES = 2  # into the kernel: one that had begun before the release, and the job's own call
 
 
 @dataclass(frozen=True)
 class PeriodicTask:
-    """A task: C without TLB misses, its period, which is its deadline, and its entries.
+    """A task: C without TLB misses (None: unknown), its period, which is its deadline, and its
+    entries.
 
     Those of a `group` are released at the same times, so none begins while another's job goes on.
     """
 
     name: str
     period_cycles: int
-    cost_cycles: int
+    cost_cycles: int | None
     entries: Entries
     group: str | None = None
 
@@ -77,7 +79,7 @@ class Timing:
 
     name: str
     period_cycles: int
-    cost_cycles: int
+    cost_cycles: int | None
 
 
 def timings_of(tasks: TaskSet, costs: Mapping[str, int]) -> list[Timing]:
@@ -168,14 +170,15 @@ class _Analysis:
 
     def response(self) -> Response:
         """The bounds, or why there are none."""
-        name = self.task.name
+        name, cycles = self.task.name, self.task.cost_cycles
+        if cycles is None:
+            return Response(name, reason=NO_COST)
         for who, entries in (("its own", self.task.entries), ("the kernel's", self.machine.kernel)):
             safe_ways = self.machine.safe_ways
             if any(count > safe_ways[place[0]] for place, count in entries.items()):
                 return Response(name, reason=f"{who} entries exceed the safe ways of a set")
         if any(each.reason for each in self.found):
             return Response(name, reason="a task of higher priority has no bound")
-        cycles = self.task.cost_cycles
         while cycles <= self.task.period_cycles:
             misses, runs, entries = self._during(cycles)
             reached = self._cycles_with(cycles, misses)
@@ -199,9 +202,10 @@ class _Analysis:
     def _cycles_with(self, cycles: int, misses: int) -> int:
         """What the job takes if it has these, and others are released for `cycles`."""
         machine, entry = self.machine, self.machine.entry
+        assert self.task.cost_cycles is not None
         busy = self.task.cost_cycles + machine.miss_cycles * (misses + self.first_misses_of_all)
         for each, bound in zip(self.higher, self.found, strict=True):
-            assert bound.misses is not None
+            assert bound.misses is not None and each.cost_cycles is not None
             one_job = each.cost_cycles + machine.miss_cycles * bound.misses
             busy += _releases(each, cycles) * one_job
         releases, calls = self._entries(cycles)

@@ -1,17 +1,17 @@
 """What `tau tlb run` does: tasks of a file on the simulated tile, in the places of a partition."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import lcm
-from typing import Any
+from typing import Any, NamedTuple
 
 from tautochrone import unseen
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import tile_format
 from tautochrone.targets.build import BuildError
 from tautochrone.targets.libraries import Libraries
-from tautochrone.tlb.compared import Exceeded, exceeded
+from tautochrone.tlb.compared import BOUND, CODE_CYCLES, COST, DEADLINE, Exceeded, exceeded
 from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import (
     CODE,
@@ -25,10 +25,11 @@ from tautochrone.tlb.partition import (
 from tautochrone.tlb.promise import Promise, broken, promises_of
 from tautochrone.tlb.promise import told as told_promises
 from tautochrone.tlb.refusals import check_periods
-from tautochrone.tlb.response import EntryCycles, Response, responses_in, timings_of
+from tautochrone.tlb.response import NO_COST, EntryCycles, Response, Timing, responses_in
 from tautochrone.tlb.tasks import KERNEL, Task, TaskSet
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.entry_bound import entry_cycles
+from tautochrone.tlb.tile.job_bound import job_cycles
 from tautochrone.tlb.tile.shape import Shape
 from tautochrone.tlb.tile.simulation import TLBS, WARM_UP_CYCLES_MAX, Job, Records, simulated, told
 from tautochrone.tlb.tile.system import (
@@ -69,13 +70,13 @@ def run(
     found = simulated(program, made, shape, building, choice.warm_up_cycles)
     names = [task.name for task in made.tasks]
     tlbs = TLBS[: len(shape.levels) + 1]
-    unknown = _unknown_bound(tasks, partition)
-    bounds = {} if unknown else _bounds(tasks, partition, shape, entry)
+    costs = _costs(tasks, made, building)
+    bounds = _bounds(tasks, partition, shape, entry, costs)
     is_colored = all(each.mode != UNCOLORED for each in _own(partition, tasks))
     promises = promises_of(made, [array.name for array in shape.geometry().arrays])
     over = [
         *broken(promises, names, found),
-        *_exceeded(tasks, shape, names, found, bounds),
+        *_exceeded(tasks, shape, names, found, bounds, costs),
     ]
     return {
         "tasks": str(tasks.path),
@@ -85,12 +86,18 @@ def run(
         "run_cycles": made.run_cycles,
         "promises": [each._asdict() for each in promises],
         "exceeded": [each._asdict() for each in over],
+        "costs": [each._asdict() for each in costs.values()],
         "jobs": [_job(names[job.task], tlbs, job, bounds) for job in found.jobs],
         "unfinished": [
             _unfinished(made.tasks[job.task], tlbs, job, bounds) for job in found.unfinished
         ],
-        "unbounded": [{"task": name, "cause": unknown} for name in names if unknown]
-        + [{"task": each.name, "cause": each.reason} for each in bounds.values() if each.reason],
+        "bounds": [
+            {"task": each.name, "response_cycles": each.response_cycles}
+            for each in bounds.values()
+        ],
+        "unbounded": [
+            {"task": each.name, "cause": each.reason} for each in bounds.values() if each.reason
+        ],
         "stopped": [
             {"task": names[each.task], "cause": each.cause, "address": each.address, "pc": each.pc}
             | {"why": told(made.tasks[each.task], each)}
@@ -104,45 +111,74 @@ def run(
     }
 
 
-def _unknown_bound(tasks: TaskSet, partition: Partition) -> str | None:
-    """Why the analysis cannot bound any task; None if it can."""
-    without = [task.name for task in tasks.tasks if task.cost_cycles is None]
-    if without:
-        return f"cost_cycles is missing in {', '.join(without)}"
-    if all(each.name != KERNEL for each in partition.principals):
-        return "the file has no [kernel]"
-    return None
+class Cost(NamedTuple):
+    """C of a task: what the file gives, else what its code takes, else why that is unknown."""
+
+    task: str
+    cost_cycles: int | None
+    code_cycles: int | None
+    cause: str | None
+
+    @property
+    def known_cycles(self) -> int | None:
+        """The figure that bounds rest on."""
+        return self.code_cycles if self.cost_cycles is None else self.cost_cycles
+
+
+def _costs(tasks: TaskSet, made: System, building: Builder) -> dict[str, Cost]:
+    """Of each task by name, in the order of priorities."""
+    found = {}
+    for task, placed in zip(tasks.by_priority(), made.tasks, strict=True):
+        cycles = cause = None
+        try:
+            cycles = job_cycles(building.image(placed, made).elf, task.loops)
+        except TauError as error:
+            cause = error.message
+        found[task.name] = Cost(task.name, task.cost_cycles, cycles, cause)
+    return found
 
 
 def _bounds(
-    tasks: TaskSet, partition: Partition, shape: Shape, entry: EntryCycles
+    tasks: TaskSet,
+    partition: Partition,
+    shape: Shape,
+    entry: EntryCycles,
+    costs: Mapping[str, Cost],
 ) -> dict[str, Response]:
     """The bound of each task's responses by name."""
-    costs = {task.name: task.cost_cycles for task in tasks.tasks if task.cost_cycles is not None}
-    found = responses_in(
-        timings_of(tasks, costs),
-        replace(partition, geometry=shape.geometry()),
-        shape.miss_cycles,
-        entry,
-    )
-    return {each.name: each for each in found}
+    if all(each.name != KERNEL for each in partition.principals):
+        return {name: Response(name, reason="the file has no [kernel]") for name in costs}
+    timings = [
+        Timing(task.name, task.period_cycles, costs[task.name].known_cycles)
+        for task in tasks.by_priority()
+    ]
+    place = replace(partition, geometry=shape.geometry())
+    found = responses_in(timings, place, shape.miss_cycles, entry)
+    return {
+        each.name: replace(each, reason=costs[each.name].cause) if each.reason == NO_COST else each
+        for each in found
+    }
 
 
 def _exceeded(
-    tasks: TaskSet, shape: Shape, names: list[str], found: Records, bounds: dict[str, Response]
+    tasks: TaskSet,
+    shape: Shape,
+    names: list[str],
+    found: Records,
+    bounds: Mapping[str, Response],
+    costs: Mapping[str, Cost],
 ) -> list[Exceeded]:
-    costs = {task.name: task.cost_cycles for task in tasks.tasks if task.cost_cycles is not None}
-    within = {
-        name: bound.response_cycles
-        for name, bound in bounds.items()
-        if bound.response_cycles is not None
+    figures = {
+        COST: {name: each.cost_cycles for name, each in costs.items()},
+        CODE_CYCLES: {name: each.code_cycles for name, each in costs.items()},
+        BOUND: {name: bound.response_cycles for name, bound in bounds.items()},
+        DEADLINE: {task.name: task.period_cycles for task in tasks.tasks},
     }
-    periods = {task.name: task.period_cycles for task in tasks.tasks}
-    return exceeded(found.jobs, found.unfinished, names, costs, within, periods, shape.miss_cycles)
+    return exceeded(found.jobs, found.unfinished, names, figures, shape.miss_cycles)
 
 
 def _job(
-    name: str, tlbs: Sequence[str], job: Job, bounds: dict[str, Response]
+    name: str, tlbs: Sequence[str], job: Job, bounds: Mapping[str, Response]
 ) -> dict[str, Any]:
     return {
         "task": name,
@@ -152,13 +188,13 @@ def _job(
         "cycles": job.cycles,
         "own_cycles": job.own_cycles,
         "response_cycles": job.response_cycles,
-        "bound_cycles": bounds[name].response_cycles if bounds and job.number > 0 else None,
+        "bound_cycles": bounds[name].response_cycles if job.number > 0 else None,
         "value": job.value,
     }
 
 
 def _unfinished(
-    task: TileTask, tlbs: Sequence[str], job: Job, bounds: dict[str, Response]
+    task: TileTask, tlbs: Sequence[str], job: Job, bounds: Mapping[str, Response]
 ) -> dict[str, Any]:
     """The oldest unfinished job of a task, and how many were released and had not ended."""
     told = _job(task.name, tlbs, job, bounds)
@@ -326,18 +362,17 @@ def show(found: dict[str, Any]) -> None:
         f"{'task':<16} {'jobs':>6} {'misses: first':>14} {'later':>9} {'response (cycles)':>17}"
         f" {'bound':>9}"
     )
-    names = list(dict.fromkeys(job["task"] for job in found["jobs"]))
-    for name in names:
+    bounds = {each["task"]: each["response_cycles"] for each in found["bounds"]}
+    for name in dict.fromkeys(job["task"] for job in found["jobs"]):
         jobs = [job for job in found["jobs"] if job["task"] == name]
         later = jobs[1:]
         least, most = (pick((job["misses"] for job in later), default=0) for pick in (min, max))
         response = max((job["response_cycles"] for job in later), default=None)
+        told = _or_none(response) if later else f"{jobs[0]['response_cycles']:,} (warm-up)"
         span = f"{least:,}" if least == most else f"{least:,}-{most:,}"
-        rows = [*later, *(each for each in found["unfinished"] if each["task"] == name)]
-        bound = rows[0]["bound_cycles"] if rows else None
         print(
             f"{name:<16} {len(jobs):>6,} {jobs[0]['misses']:>14,} {span:>9}"
-            f" {_or_none(response):>17} {_or_none(bound):>9}"
+            f" {told:>17} {_or_none(bounds[name]):>9}"
         )
     for each in found["unfinished"]:
         print(

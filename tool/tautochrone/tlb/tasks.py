@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tautochrone.errors import TauError
 from tautochrone.facts import tasks_format, tile_format
@@ -30,6 +30,14 @@ class FixedSets:
     array: str
     count: int
     first: int | None
+
+
+class LoopMax(NamedTuple):
+    """How often a loop goes on: the one with this name in the source, or a function's next one."""
+
+    rounds_max: int
+    name: str | None = None
+    function: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +98,7 @@ class Task:
     cost_cycles: int | None = None
     restarts: bool = False
     shares_sets_with: str | None = None
+    loops: tuple[LoopMax, ...] = ()
     sets: tuple[FixedSets, ...]
 
 
@@ -242,15 +251,19 @@ def _task(reader: Reader, place: str, folder: Path, table: Table) -> Task:
         step = "give the cycles of one job, or a longer period_cycles"
         raise _fail(reader, f"{place}.cost_cycles", cause, step)
     program = table.get("program")
-    for key in ("sources", "flags", "libraries"):
+    for key in ("sources", "flags", "libraries", "loops"):
         if key in table and program is None:
             raise _fail(reader, f"{place}.{key}", "it needs program")
     wrong = user_flags.refusal(table.get("flags", ()))
     if wrong is not None:
         raise _fail(reader, f"{place}.flags[{wrong[0]}]", wrong[1], user_flags.NEXT_STEP)
+    for number, row in enumerate(table.get("loops", ())):
+        if ("name" in row) == ("function" in row):
+            raise _fail(reader, f"{place}.loops[{number}]", "give either name or function")
     own: Table = {} if program is None else {"program": folder / program}
     for key in ("sources", "recordings"):
         own[key] = tuple(folder / each for each in table.get(key, ()))
+    own["loops"] = tuple(LoopMax(**row) for row in table.get("loops", ()))
     for key in ("flags", "libraries", "arguments"):
         own[key] = tuple(table.get(key, ()))
     runs = _runs(reader, place, table, "globals") | _runs(reader, place, table, "code")

@@ -14,8 +14,9 @@ import highspy
 import numpy as np
 import pytest
 
+from tautochrone import solver
 from tautochrone.errors import TauError
-from tautochrone.heap.planners import exact, exhaustive, greedy, solver
+from tautochrone.heap.planners import exact, exhaustive, greedy
 from tautochrone.heap.profile import profile_of
 from testing.random_trace import FREE, MALLOC, Event, write_events
 from tool.tests.plan.plan_traces import (
@@ -183,7 +184,7 @@ def test_the_solver_prints_nothing(
     """Stdout is for results; the library prints there from native code, through C's own buffer."""
     libc = ctypes.CDLL(None)
     monkeypatch.setattr(highspy.Highs, "run", lambda _: libc.printf(b"a line of the solver\n"))
-    assert solver.maximum(np.ones(1), np.ones(1), [np.ones(1)], [1.0], is_whole=True) is None
+    assert solver.maximum(np.ones(1), np.ones(1), solver.dense([np.ones(1)], [1.0]), True) is None
     libc.printf(b"a result\n")
     libc.fflush(None)
     assert capfd.readouterr().out == "a result\n"

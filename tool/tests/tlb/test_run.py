@@ -119,7 +119,7 @@ def test_tasks_without_heaps(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        (ON_TILE + task(1).replace("cost_cycles = 800\n", ""), "cost_cycles is missing in t1"),
+        (ON_TILE + task(1).replace("cost_cycles = 800\n", ""), "a loop at tau_task_main+"),
         (ON_TILE.split("[kernel]")[0] + task(1), "the file has no [kernel]"),
         (ON_TILE + task(1, cost=79_000), "the fixed point exceeds the period"),
     ],

@@ -29,7 +29,8 @@ import time
 
 import numpy as np
 
-from tautochrone.heap.planners import Budget, solver
+from tautochrone import solver
+from tautochrone.heap.planners import Budget
 from tautochrone.heap.profile import Instants
 
 # Counts bound the work, so that equal input gives equal results; the clock is a last resort.
@@ -140,9 +141,8 @@ class _Search:
         return Budget(counts, self._gap())
 
     def _relaxation(self, is_whole: bool, **options: float) -> solver.Solved | None:
-        return solver.maximum(
-            self.sizes, self.most, self.rows, self.rights, is_whole=is_whole, **options
-        )
+        rows = solver.dense(self.rows, self.rights)
+        return solver.maximum(self.sizes, self.most, rows, is_whole=is_whole, **options)
 
     def _solve_linear(self) -> None:
         """Approach the relaxation's optimum from both sides.

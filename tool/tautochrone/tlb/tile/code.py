@@ -4,7 +4,7 @@ import struct
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tautochrone.machine.images import building
 from tautochrone.console.output import note
@@ -27,7 +27,7 @@ from tautochrone.tlb.tile.system import (
 
 CORE = CORE_FILES["tlb_color"]
 TASK = "kernel/systems/tasks"
-# A part that is too large for its pages may overlap another one: _words says which is.
+# A part that is too large for its pages may overlap another one: _image says which is.
 FLAGS = (
     *("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--gc-sections"),
     "-Wl,--no-check-sections",
@@ -40,6 +40,14 @@ const struct tau_tasks_system tau_tasks_system = {0};
 KEPT = ("tau_tasks_timer", "tau_tasks_exception", "tau_tasks_first", "tau_tasks_unexpected")
 
 
+class Image(NamedTuple):
+    """A linked task: its file, the words of its pages by their address, and its entry."""
+
+    elf: Path
+    words: Words
+    entry: int
+
+
 class Builder:
     """Builds in a folder. Each task is linked once for the same addresses.
 
@@ -50,17 +58,16 @@ class Builder:
         self.root = root
         self.folder = folder
         self.objects: dict[tuple[Path, tuple[str, ...]], Object] = {}
-        self.images: dict[tuple[Any, ...], tuple[Words, int]] = {}
+        self.images: dict[tuple[Any, ...], Image] = {}
 
     @property
     def program_path(self) -> Path:
         """The file of the program that was built last."""
         return self.folder / "kernel.elf"
 
-    def image(self, task: TileTask, shared: Mapping[str, int] | None = None) -> tuple[Words, int]:
-        """The words of a task's pages by their address, and its entry. `shared`: symbols of data
-        outside its pages."""
-        symbols = {**(shared or {})}
+    def image(self, task: TileTask, system: System) -> Image:
+        """A task of a system as it is linked."""
+        symbols = shared_symbols(system.shared, task.name)
         pages = task.run_of(CODE), task.run_of(GLOBALS)
         key = task.program.absolute(), task.extras, *pages, *symbols.items()
         if key not in self.images:
@@ -68,7 +75,7 @@ class Builder:
         return self.images[key]
 
     @building()
-    def _linked(self, task: TileTask, symbols: Mapping[str, int]) -> tuple[Words, int]:
+    def _linked(self, task: TileTask, symbols: Mapping[str, int]) -> Image:
         objects = [self._object(self.root / source).path for source in (f"{TASK}/start.c", *CORE)]
         objects += self._own_objects(task)
         elf = self.folder / f"{task.name}.elf"
@@ -85,13 +92,13 @@ class Builder:
         done = run(command, folder=task.extras.folder)
         if done.returncode != 0:
             raise _link_refusal(task, done.stderr)
-        return _words(elf, task)
+        return _image(elf, task)
 
     def _own_objects(self, task: TileTask) -> list[Path]:
         """The objects of a user's sources, whose warnings are the user's."""
         extras = task.extras
         found = extras.libraries.compile_flags(self.root)
-        flags = "-Wno-error", "-fstack-usage", *found, *extras.flags
+        flags = "-Wno-error", "-fstack-usage", "-g", *found, *extras.flags
         first = self._object(task.program.absolute(), (*flags, "-x", "c"), extras.folder)
         more = [self._object(each.absolute(), flags, extras.folder) for each in extras.sources]
         for each in (first, *more):
@@ -100,10 +107,8 @@ class Builder:
 
     def program(self, system: System) -> Path:
         """The program of the tile."""
-        made = [
-            self.image(task, shared_symbols(system.shared, task.name)) for task in system.tasks
-        ]
-        text = c_text(system, [words for words, _ in made], [entry for _, entry in made])
+        made = [self.image(task, system) for task in system.tasks]
+        text = c_text(system, [each.words for each in made], [each.entry for each in made])
         kernel = system.kernel_state, system.kernel_stack
         return self._program(text, len(system.tasks), *kernel)
 
@@ -183,7 +188,7 @@ def _link_refusal(task: TileTask, said: str) -> TauError:
     return TauError(f"the program of {task.name} cannot be linked: {missing.cause}", step)
 
 
-def _words(elf: Path, task: TileTask) -> tuple[Words, int]:
+def _image(elf: Path, task: TileTask) -> Image:
     from elftools.elf.elffile import ELFFile
 
     words: Words = {}
@@ -204,4 +209,4 @@ def _words(elf: Path, task: TileTask) -> tuple[Words, int]:
             for offset in range(0, len(data), PAGE_BYTES):
                 page = data[offset : offset + PAGE_BYTES]
                 words[segment["p_vaddr"] + offset] = list(struct.unpack("<1024I", page))
-        return words, int(content.header["e_entry"])
+        return Image(elf, words, int(content.header["e_entry"]))

@@ -33,7 +33,9 @@ VECTORS = "tau_tasks_vectors"
 HANDLER, REPORT = "tau_tasks_exception", "tau_tasks_report_job"
 WINDOW_ANSWER_CYCLES = 2  # A hit, and the frame.
 WAKE_CYCLES = 10  # More than from the timer's cycle to the instruction after a nap.
-FETCH_CYCLES = 2 * WINDOW_ANSWER_CYCLES  # Fetching the task's next instruction, across two words.
+AHEAD_CYCLES = 3  # Words that a task had fetched ahead of its interruption (tile/fetching.py).
+# Fetching the task's next instruction, across two words, and the words behind it once more.
+FETCH_CYCLES = WINDOW_ANSWER_CYCLES + 1 + AHEAD_CYCLES
 STRETCH_CYCLES = INTERRUPT_CYCLES + FETCH_CYCLES  # Of them, those between kernel's instructions.
 
 

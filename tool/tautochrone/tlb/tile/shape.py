@@ -41,8 +41,9 @@ class Shape:
 
     @property
     def miss_cycles(self) -> int:
-        """What a reloaded entry costs at most (hw/tlb/doc/tlb.md)."""
-        return self.latency + (SECOND_LEVEL_CYCLES if len(self.levels) > 1 else 0)
+        """What a reloaded entry costs at most (hw/tlb/doc/tlb.md). The port is busy meanwhile, so
+        that the next word of code comes a cycle later than it would."""
+        return self.latency + 1 + (SECOND_LEVEL_CYCLES if len(self.levels) > 1 else 0)
 
     def geometry(self) -> Geometry:
         """Which set of which array an entry goes to. Safe ways as facts/geometry.toml says."""

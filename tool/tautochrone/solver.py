@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import highspy
@@ -20,32 +20,43 @@ class Solved(NamedTuple):
     is_optimal: bool
 
 
+class Row(NamedTuple):
+    """Coefficients of some columns; their sum is at most `right`, and at least `left`."""
+
+    columns: np.ndarray
+    values: np.ndarray
+    right: float
+    left: float = -np.inf
+
+
+def dense(rows: Iterable[np.ndarray], rights: Iterable[float]) -> list[Row]:
+    """Rows that have a number for each column."""
+    found = ((row, np.flatnonzero(row), right) for row, right in zip(rows, rights, strict=True))
+    return [Row(columns, row[columns], right) for row, columns, right in found]
+
+
 def maximum(
-    weights: np.ndarray,
-    most: np.ndarray,
-    rows: Sequence[np.ndarray],
-    rights: Sequence[float],
-    is_whole: bool,
-    **options: float,
+    weights: np.ndarray, most: np.ndarray, rows: Sequence[Row], is_whole: bool, **options: float
 ) -> Solved | None:
-    """Maximize `weights @ x` with 0 <= x <= `most` and each row @ x <= its right side.
+    """Maximize `weights @ x` with 0 <= x <= `most`, and each row within its two sides.
 
     With `is_whole`, x is integral. `options` are HiGHS's. None if no solution was found.
     """
-    table = np.array(rows).T
-    columns, places = np.nonzero(table)
+    columns = np.concatenate([row.columns for row in rows])
+    places = np.repeat(np.arange(len(rows)), [len(row.columns) for row in rows])
+    order = np.lexsort((places, columns))
     program = highspy.HighsLp()
     program.num_col_ = program.a_matrix_.num_col_ = len(weights)
-    program.num_row_ = program.a_matrix_.num_row_ = len(rights)
+    program.num_row_ = program.a_matrix_.num_row_ = len(rows)
     program.col_cost_ = -weights.astype(float)
     program.col_lower_ = np.zeros(len(most))
     program.col_upper_ = most.astype(float)
-    program.row_lower_ = np.full(len(rights), -np.inf)
-    program.row_upper_ = np.array(rights)
+    program.row_lower_ = np.array([row.left for row in rows])
+    program.row_upper_ = np.array([row.right for row in rows])
     program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    program.a_matrix_.start_ = np.searchsorted(columns, np.arange(len(weights) + 1))
-    program.a_matrix_.index_ = places
-    program.a_matrix_.value_ = table[columns, places]
+    program.a_matrix_.start_ = np.searchsorted(columns[order], np.arange(len(weights) + 1))
+    program.a_matrix_.index_ = places[order]
+    program.a_matrix_.value_ = np.concatenate([row.values for row in rows])[order]
     if is_whole:
         program.integrality_ = [highspy.HighsVarType.kInteger] * len(weights)
     with stdout_to_nowhere():
