@@ -122,7 +122,7 @@ def test_responses_stay_below_their_bounds(tmp_path: Path, monkeypatch: pytest.M
     tlb = shape.parsed(experiment.SHAPE, latency=experiment.LATENCY)
     monkeypatch.setattr(bounds, "TLB", tlb)
     building = simulation.builder(tmp_path)
-    rows = bounds.tried(0, bounds.costs(building), building)
+    rows = bounds.tried(0, bounds.Costs(building), building)
     assert len(rows) >= bounds.TASKS_LEAST
     assert all(row.bound_cycles is None or row.response_cycles <= row.bound_cycles for row in rows)
     assert bounds.summary(rows)["least"] >= 1

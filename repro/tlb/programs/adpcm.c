@@ -44,7 +44,9 @@ static uint32_t encode(const struct predictor *predictor, int32_t sample) {
         code = 8;
         difference = -difference;
     }
+    TAU_LOOP(bits, 3);
     for (uint32_t bit = 4; bit > 0; bit >>= 1) {  // bound: three bits
+        TAU_ROUND(bits);
         if (difference >= step) {
             code |= bit;
             difference -= step;
@@ -56,7 +58,9 @@ static uint32_t encode(const struct predictor *predictor, int32_t sample) {
 
 static uint32_t work(const struct paged_array *array) {
     struct predictor predictor = {0, 0};
+    TAU_LOOP(numbers, 0);
     for (uint32_t i = 0; i < array->count; i++) {  // bound: the numbers
+        TAU_ROUND(numbers);
         int32_t *const number = at(array, i);
         decode(&predictor, encode(&predictor, *number));
         *number = predictor.sample;

@@ -13,7 +13,9 @@ static void make_sines(void) {
     const int32_t step_sine = 26350943;
     int32_t cosine = 1 << 30;
     int32_t sine = 0;
+    TAU_LOOP(table, QUARTER + 1);
     for (uint32_t i = 0; i <= QUARTER; i++) {  // bound: the table
+        TAU_ROUND(table);
         sines[i] = (int16_t)(((sine >> 15) + 1) >> 1);
         const int64_t next = (int64_t)cosine * step_cosine - (int64_t)sine * step_sine;
         sine = (int32_t)(((int64_t)sine * step_cosine + (int64_t)cosine * step_sine) >> 30);
@@ -37,13 +39,17 @@ static void swap(const struct paged_array *array, uint32_t one, uint32_t other) 
 
 static void reverse_bits(const struct paged_array *array, uint32_t points) {
     uint32_t reversed = 0;
+    TAU_LOOP(points, 0);
+    TAU_LOOP(carries, 0);
     for (uint32_t i = 0; i < points; i++) {  // bound: the points
+        TAU_ROUND(points);
         if (i < reversed) {
             swap(array, i, reversed);
             swap(array, points + i, points + reversed);
         }
         uint32_t bit = points >> 1;
         while ((reversed & bit) != 0) {  // bound: the bits of POINTS
+            TAU_ROUND(carries);
             reversed ^= bit;
             bit >>= 1;
         }
@@ -73,9 +79,15 @@ static uint32_t work(const struct paged_array *array) {
         make_sines();
     }
     reverse_bits(array, points);
-    for (uint32_t half = 1; half < points; half *= 2) {                // bound: the bits of POINTS
+    TAU_LOOP(stages, 0);
+    TAU_LOOP(groups, 0);
+    TAU_LOOP(butterflies, 0);
+    for (uint32_t half = 1; half < points; half *= 2) {  // bound: the bits of POINTS
+        TAU_ROUND(stages);
         for (uint32_t first = 0; first < points; first += 2 * half) {  // bound: the points
-            for (uint32_t i = 0; i < half; i++) {                      // bound: the points
+            TAU_ROUND(groups);
+            for (uint32_t i = 0; i < half; i++) {  // bound: the points
+                TAU_ROUND(butterflies);
                 butterfly(array, points, first + i, first + i + half, i * (2 * QUARTER / half));
             }
         }

@@ -9,6 +9,12 @@
 
 #include "kernel/systems/tasks/random_choice.h"
 #include "kernel/tasks/task.h"
+#ifdef PAGED_NOTES  // where the bound of a job is asked for: they cost cycles
+#include "kernel/tasks/loops.h"
+#else
+#define TAU_LOOP(name, rounds_max)
+#define TAU_ROUND(name)
+#endif
 
 enum { PAGED_OBJECTS_MAX = 64 };
 enum {
@@ -37,16 +43,24 @@ static inline int32_t *at(const struct paged_array *array, uint32_t index) {
 // Fills the array with numbers of -2^15 up to 2^15 - 1, the same ones each time.
 static inline void fill(const struct paged_array *array) {
     uint32_t state = 1;
+    TAU_LOOP(fill, 0);
     for (uint32_t i = 0; i < array->count; i++) {  // bound: the numbers
+        TAU_ROUND(fill);
         state = next_random(state);
+#ifdef PAGED_FALLING  // the input for which sorts take longest
+        *at(array, i) = -(int32_t)i;
+#else
         *at(array, i) = (int32_t)(state >> 16) - 32768;
+#endif
     }
 }
 
 // A checksum in which the place of a number matters.
 static inline uint32_t checksum(const struct paged_array *array) {
     uint32_t sum = 0;
+    TAU_LOOP(checksum, 0);
     for (uint32_t i = 0; i < array->count; i++) {  // bound: the numbers
+        TAU_ROUND(checksum);
         sum = sum * 31 + (uint32_t)*at(array, i);
     }
     return sum;
@@ -84,7 +98,9 @@ void tau_task_main(struct tau_task *task) {
     uint32_t value = work(&array);
     for (;;) {
         tau_task_wait(value);
+        TAU_LOOP(turns, 0);
         for (uint32_t turn = 0; turn < task->arguments[PAGED_REPEATS]; turn++) {  // bound: that
+            TAU_ROUND(turns);
             fill(&array);
             value = work(&array);
         }

@@ -105,7 +105,7 @@ def test_each_path_takes_what_is_computed(tmp_path: Path) -> None:
     found = run(tasks, planned.partition, SHAPE, Choice(cycles), builder(tmp_path))
     jobs = [job for job in found["jobs"] if 0 < job["number"] < FUNCTIONS]  # the last one ends
     assert len(jobs) == FUNCTIONS - 1
-    paths = JobPaths(tmp_path / "t.elf", ())
+    paths = JobPaths(tmp_path / "t-0.elf", ())
     rows = []
     for job in jobs:
         number = job["number"] - 1

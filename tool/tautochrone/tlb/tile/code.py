@@ -78,7 +78,7 @@ class Builder:
     def _linked(self, task: TileTask, symbols: Mapping[str, int]) -> Image:
         objects = [self._object(self.root / source).path for source in (f"{TASK}/start.c", *CORE)]
         objects += self._own_objects(task)
-        elf = self.folder / f"{task.name}.elf"
+        elf = self.folder / f"{task.name}-{len(self.images)}.elf"  # never one of another place
         own = {f"tau_task_{part}": task.run_of(part).start for part in (CODE, GLOBALS)}
         libraries = task.extras.libraries
         command = [

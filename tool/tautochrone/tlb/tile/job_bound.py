@@ -238,16 +238,15 @@ class JobPaths:
             limited = [place for each in addresses for place in entering.get(each, ())]
             if not limited:
                 continue
+            notes = self.notes.begins.get(key, ())
+            if key.name not in given and any(note.rounds_max == 0 for note in notes):
+                step = f'give the task loops = [{{ name = "{key.name}", rounds_max = … }}]'
+                raise TauError(f"the loop {key.name} has no bound", step)
             begins = {
                 place: given.get(key.name, note.rounds_max)
-                for note in self.notes.begins.get(key, ())
+                for note in notes
                 for place in entering.get(note.address, ())
             }
-            if 0 in begins.values():
-                raise TauError(
-                    f"the loop {key.name} has no bound", f'give loops = [{{ name = "{key.name}"'
-                    " … }]"
-                )  # fmt: skip
             yield Limit(key.name, frozenset(limited), begins)
 
     def _limits_of_functions(
