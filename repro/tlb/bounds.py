@@ -1,9 +1,10 @@
 """Bounds of responses compared with jobs on the tile: random task sets; Fig. 7.
 
 All tasks of a set are released at once, and in a second run one after another, the shortest period
-first, so that each release interrupts the first job separately. A coin decides whether a set is colored. Tasks walk all pages of their heaps, or are benchmarks that
-repeat their work; sorts begin with their worst input. Nobody types what a job takes: C is the longest path of the linked program, whose
-loops go on as often as its arguments say.
+first, so that each release interrupts the first job separately. A coin decides whether a set is
+colored. Tasks walk all pages of their heaps, or are benchmarks that repeat their work; sorts begin
+with their worst input. Nobody types what a job takes: C is the longest path of the linked program,
+whose loops go on as often as its arguments say.
 """
 
 import tempfile

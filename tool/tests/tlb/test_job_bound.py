@@ -1,4 +1,4 @@
-"""Bounds of jobs from code: what fetching ahead in the window takes is exact, and loops are bounded.
+"""Bounds of jobs from code: fetching ahead in the window is followed exactly, loops are bounded.
 
 Method: random functions of one path run as jobs on the tile. Each must take its longest path, less
 what all have in common. Programs with loops have a bound that their jobs reach, or a refusal.
@@ -169,6 +169,7 @@ for (uint32_t row = 0; row < 8; row++) {{
 """
 BEFORE = LOOPS + "__attribute__((noinline)) static uint32_t sum(uint32_t n) {{ {} }}\n"
 ADD = "uint32_t found = 0; for (uint32_t i = 0; i < n; i++) { found += room[i]; } return found;"
+AGAIN = "return n < 2 ? n : sum(room[n] + n - 1) ^ sum(n - 2);"
 SUM = "room[0] = sum(room[1] + 5);"
 BY_FUNCTION = 'loops = [{ function = "sum", rounds_max = 4 }]'
 
@@ -215,7 +216,7 @@ def test_loops_take_what_their_rounds_take(
         ),
         (
             "",
-            {"before": BEFORE.format("return n < 2 ? n : sum(room[n] + n - 1) ^ sum(n - 2);"), "job": SUM},
+            {"before": BEFORE.format(AGAIN), "job": SUM},
             r"(recursion|a loop) at sum",
         ),
         (
