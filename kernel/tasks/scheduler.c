@@ -97,10 +97,9 @@ static void end_warm_up(struct tau_tasks_state *state) {
     }
 }
 
+// The oldest job is no longer waiting.
 static void close_job(struct tau_tasks_jobs *jobs) {
     TAU_KERNEL_ASSERT(jobs->waiting_count > 0);
-    jobs->number++;
-    jobs->cycles = 0;
     jobs->waiting_count--;
     jobs->release_cycle += jobs->period_cycles;
 }
@@ -110,19 +109,24 @@ static void end_job(struct tau_tasks_state *state, uint32_t value) {
     const bool is_warm_up = state->warmed_count < TAU_TASKS_COUNT;
     tau_tasks_report_job(state->running, is_warm_up ? jobs->cycles : now() - jobs->release_cycle,
                          value);
+    jobs->number++;
+    jobs->cycles = 0;
     if (is_warm_up) {
-        jobs->number = 1;
-        jobs->cycles = 0;
         end_warm_up(state);
         return;
     }
     close_job(jobs);
 }
 
-// Its start sets all other registers. Its pages are as it left them.
-static void restart(struct tau_context *context, const struct tau_tasks_description *task) {
-    context->words[TAU_CONTEXT_PC] = task->entry;
-    context->words[TAU_CONTEXT_SP] = task->stack_end;
+// The task begins again in its next job. Its start sets all other registers.
+static void restart(struct tau_tasks_state *state, const struct tau_tasks_description *task) {
+    struct tau_tasks_jobs *jobs = &state->jobs[state->running];
+    uint32_t *const words = state->contexts[state->running].words;
+    words[TAU_CONTEXT_PC] = task->entry;
+    words[TAU_CONTEXT_SP] = task->stack_end;
+    jobs->number++;
+    jobs->cycles = 0;
+    close_job(jobs);
 }
 
 static void stop_task(struct tau_tasks_state *state, uint32_t cause, uint32_t address,
@@ -131,8 +135,7 @@ static void stop_task(struct tau_tasks_state *state, uint32_t cause, uint32_t ad
     const bool is_warm_up = state->warmed_count < TAU_TASKS_COUNT;
     tau_tasks_report_fault(state->running, cause, address, pc);
     if (task->restarts && !is_warm_up) {
-        restart(&state->contexts[state->running], task);
-        close_job(&state->jobs[state->running]);
+        restart(state, task);
         return;
     }
     state->jobs[state->running].is_stopped = true;
