@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import random
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,8 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from tautochrone.compose import code
 from tautochrone.compose.run import Run
-from tautochrone.compose.system import Application, Command, Fifo, System
+from tautochrone.compose.pages import EXECUTE, READ, WRITE, Page
+from tautochrone.compose.system import Application, Command, Fifo, System, pages_of
 from tautochrone.facts import compose_format as facts
 from tautochrone.facts import tile_format as tile
 
@@ -30,7 +33,8 @@ TASKS = 8
 WAYS_MIN = 60
 USER_SLOT, START, LOADERS, FIRST_FRAME, FRAMES = 3_000, 200_000, 14, 8, 256
 KIB, GUARD = 1024, facts.SIZE_STACK_GUARD_BYTES
-NEIGHBOR = 0x80300000  # Where the sender is linked.
+HOSTILE, NEIGHBOR = 0x80200000, 0x80300000  # Where they and the sender are linked.
+SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 WINDOW, BASE = tile.ADDRESS_WINDOW, facts.ADDRESS_BASE
 FIFO, DMA, SYSTEM = facts.ADDRESS_FIFO, facts.ADDRESS_DMA, facts.ADDRESS_SYSTEM
 OTHER_END = FIFO + facts.SIZE_FIFO_PAGE_BYTES_MAX
@@ -235,27 +239,93 @@ def alone_of(builder: Builder) -> Run:
 def test_each_way_ends_with_its_cause(builder: Builder, batch: int) -> None:
     """[KRN-1, KRN-15, KRN-18]: in its task, at its address; and no neighbor moves by one cycle."""
     ways = WAYS[batch * APPLICATIONS * TASKS :][: APPLICATIONS * TASKS]
-    table = builder.folder / f"ways{batch}.h"
-    table.write_text(source_of(ways), encoding="utf-8")
-    flags = [f'-DRIGHTS_WAYS="{table}"', f"-DRIGHTS_FIRST={FIRST}u"]
-    hostile = code.application(
-        ROOT, f"rights{batch}", [ROOT / "kernel/systems/hostile/rights.c"],
-        builder.base, builder.folder, flags, KIB, 0x80200000,
-    )  # fmt: skip
+    hostile = executable_of(builder, f"rights{batch}", ways)
     with open(hostile, "rb") as file:
         symbols = {
             each.name: each["st_value"]
             for each in ELFFile(file).get_section_by_name(".symtab").iter_symbols()
         }
-    system = system_of(builder, hostile)
-    alone = alone_of(builder)
-    beside = builder.run(system, FIRST_FRAME + 2)
+    beside = tried(builder, system_of(builder, hostile))
     for number, way in enumerate(ways):
         assert answer(beside, number) == expected(way, number % TASKS, symbols), (number, way)
+
+
+def executable_of(builder: Builder, name: str, ways: list[Way]) -> Path:
+    """The hostile application with these ways."""
+    table = builder.folder / f"{name}.h"
+    table.write_text(source_of(ways), encoding="utf-8")
+    flags = [f'-DRIGHTS_WAYS="{table}"', f"-DRIGHTS_FIRST={FIRST}u"]
+    return code.application(
+        ROOT, name, [ROOT / "kernel/systems/hostile/rights.c"],
+        builder.base, builder.folder, flags, KIB, HOSTILE,
+    )  # fmt: skip
+
+
+def tried(builder: Builder, system: System) -> Run:
+    """The run of a system, if no neighbor moved and the memory of both is whole."""
+    done = builder.run(system, FIRST_FRAME + 2)
     for neighbor, said in ((METRONOME, "whole"), (SENDER, "right")):
-        assert_unmoved(alone, beside, neighbor, 20)
-        lines = beside.output(neighbor)[:-1]  # The end of the run may cut the last line.
+        assert_unmoved(alone_of(builder), done, neighbor, 20)
+        lines = done.output(neighbor)[:-1]  # The end of the run may cut the last line.
         assert len(lines) > 3 and all(said in line for line in lines)
+    return done
+
+
+BYTES = {"load": 4, "load_half": 2, "load_byte": 1, "store": 4, "store_half": 2, "store_byte": 1}
+PLACES = (
+    *(WINDOW, SYSTEM, BASE, FIFO, OTHER_END, FIFO + 0x8000, OTHER_END + 0x8000, DMA),
+    *(facts.ADDRESS_APPLICATION, HOSTILE, NEIGHBOR, tile.ADDRESS_INSTR, tile.ADDRESS_DATA),
+    *(tile.ADDRESS_TABLE0, tile.ADDRESS_PLAIN, DEVICE, UNIT, tile.ADDRESS_FRAMES),
+)
+
+
+def random_way(chance: random.Random) -> Way:
+    """An access near a border, or anywhere; none that could damage its own task."""
+    while True:
+        access = chance.choice((*BYTES, "jump"))
+        place = chance.choice((*PLACES, HOSTILE, HOSTILE, SYSTEM, SYSTEM))
+        page = place + KIB * chance.choice((0, 0, 0, 1, 4, 16, chance.randrange(99)))
+        address = page + chance.choice((chance.randrange(-4, 4), chance.randrange(KIB)))
+        if chance.randrange(8) == 0:
+            address = chance.getrandbits(32)
+        is_own = HOSTILE <= address < HOSTILE + (1 << 20)
+        is_code = BASE - 4 <= address < BASE + facts.SIZE_BASE_BYTES_MAX
+        if address >= 0 and (access.startswith("load") or not (is_own or is_code)):
+            return Way("random", access, address, 0)
+
+
+def trap_of(way: Way, pages: list[Page]) -> tuple[int, int]:
+    """Cause and address of the trap of an access, by the page list alone."""
+    assert isinstance(way.address, int)
+    kind = way.access.partition("_")[0]
+    right = {"load": READ, "store": WRITE, "jump": EXECUTE}[kind]
+    address = way.address & ~1 if kind == "jump" else way.address
+    last = address + BYTES.get(way.access, 1) - 1
+    for place in (address, last & ~3) if last // 4 > address // 4 else (address,):
+        if not any(
+            page.address <= place < page.address + page.size_bytes and page.rights & right
+            for page in pages
+        ):
+            return CAUSES[kind], place
+    return REACHED, 0
+
+
+@pytest.mark.slow
+def test_random_accesses_reach_what_the_page_list_gives(builder: Builder) -> None:
+    """288 accesses, by a model that knows page lists only."""
+    print("seed", SEED)
+    chance = random.Random(SEED)
+    reached = 0
+    for batch in range(3):
+        ways = [random_way(chance) for _ in range(APPLICATIONS * TASKS)]
+        system = system_of(builder, executable_of(builder, f"random{batch}", ways))
+        done = tried(builder, system)
+        for number, way in enumerate(ways):
+            application = system.applications[FIRST + number // TASKS]
+            trap = trap_of(way, pages_of(system, application, number % TASKS // 4))
+            assert answer(done, number) == trap, (number, way)
+            reached += trap[0] == REACHED
+    assert 10 < reached < 200
 
 
 def answer(done: Run, number: int) -> tuple[int, int] | str:
