@@ -7,7 +7,7 @@ from typing import Any
 from tautochrone import unseen
 from tautochrone.compose.bounds import os_slot_terms
 from tautochrone.compose.description import Description
-from tautochrone.compose.lateness import estimates
+from tautochrone.compose.lateness import READY_CYCLES, estimates
 from tautochrone.compose.making import Made, hashes, memory_bytes
 from tautochrone.compose.system import pages_of
 from tautochrone.console import output
@@ -20,6 +20,7 @@ def document(made: Made, description: Description, folder: Path | None) -> dict[
         "system": str(description.path),
         **hashes(made, description),
         "folder": str(folder) if folder else None,
+        "start_cycle": system.start_cycle,
         "os_slot": {"cycles": system.os_slot_cycles, "bound": os_slot_terms(made.kernel)},
         "applications": [
             {
@@ -67,13 +68,17 @@ def show(result: dict[str, Any]) -> None:
         )
     early = 0
     for each in result["loads"]:
-        is_early = each["epoch"] < each["smallest_epoch"]
-        early += is_early
-        asked = f", but the file says {each['epoch']}" if is_early else ""
+        is_late = each["epoch"] < each["smallest_epoch"]
+        early += is_late
+        asked = f", but the file says {each['epoch']}" if is_late else ""
         print(
             f"load of {each['application']} on tile {each['tile']}: about {each['cycles']:,} cycles"
             f" of the loader, from epoch {each['smallest_epoch']} on{asked}"
         )
+    is_early = result["start_cycle"] < READY_CYCLES
+    if is_early:
+        cycle = result["start_cycle"]
+        print(f"start_cycle {cycle:,} is too early: the kernel needs about {READY_CYCLES:,} cycles")
     slot = result["os_slot"]
     print(f"OS slot: {slot['cycles']} cycles, its bound is {sum(slot['bound'].values())}")
     where = f"; the files are in {result['folder']}" if result["folder"] else ""
@@ -81,5 +86,7 @@ def show(result: dict[str, Any]) -> None:
     if early:
         are = "is" if early == 1 else "are"
         fits = f"all fits in memory; {output.count(early, 'load')} {are} probably too early"
+    elif is_early:
+        fits = "all fits in memory"
     print(f"{fits}{where}")
     print(unseen.told(unseen.COMPOSE_BUILD))

@@ -21,6 +21,7 @@ from tautochrone.compose.system import (
 from tautochrone.facts import compose_format as facts
 
 START_STEP_CYCLES = 1000
+READY_CYCLES = 85_000  # About when the kernel is ready, measured with 64 to 1,024 KiB of frames.
 MORE_EPOCHS = (0, 16, 64, 256, 1024, 4096)
 # The loader's, measured on the tile with 7 applications of 5 to 35 entries, and rounded up.
 LOAD_CYCLES, ENTRY_CYCLES, CLEARED_WORD_CYCLES, COPIED_WORD_CYCLES = 4700, 440, 3, 21

@@ -145,6 +145,8 @@ def test_run_says_which_load_is_late(system: Path) -> None:
 def test_a_start_before_the_kernel_is_ready_is_named(system: Path) -> None:
     """With the least cycle that works; 1,000 less do not."""
     change(system, ("start_cycle = 300_000", "start_cycle = 1000"))
+    built = compose("build", system).stdout
+    assert "start_cycle 1,000 is too early" in built and "everything fits" not in built
     done = compose("run", system, "--epochs", "2")
     assert done.returncode == 1 and "time.start_cycle 1,000 is before the kernel is" in done.stderr
     (least,) = map(int, re.findall(r"next: give start_cycle = (\d+) or more", done.stderr))
