@@ -2,6 +2,8 @@
 #include "kernel/slots/mmu_switch.h"
 #include "kernel/stop.h"
 
+#define EPOCH_LAST (UINT32_MAX - 1)
+
 static void set_timer(uint64_t cycle) {
     // The compare value is never below both numbers meanwhile.
     tau_tile_write(TAU_TILE_REGISTER_TIMER_COMPARE, UINT32_MAX);
@@ -53,7 +55,8 @@ struct tau_context *tau_slot_end(void) {
         kernel->frame++;
         if (kernel->frame >= header[TAU_COMPOSE_HEADER_EPOCH_FRAMES]) {
             kernel->frame = 0;
-            kernel->epoch++;
+            // It stays at the last one: who is alive then lives on.
+            kernel->epoch += kernel->epoch != EPOCH_LAST;
         }
     }
     const struct tau_slot slot = kernel->file.slots[kernel->slot];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -199,3 +200,20 @@ def test_a_late_load_begins_never_and_keeps_its_frames_until_its_unload(parts: P
     assert_unmoved(alone, done, 1, 100)
     kept = parts.carried_out(replace(system, commands=late[:1] + late[2:]))
     assert [answer.code for answer in kept.tiles[0].answers][1] == facts.ANSWER_REFUSED
+
+
+def test_who_is_alive_in_the_last_epoch_lives_on(parts: Parts, tmp_path: Path) -> None:
+    """[KRN-20]: by a kernel whose first epoch is 10 before the last one that 32 bits count."""
+    for name in ("core", "facts", "targets"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "kernel", tmp_path / "kernel", ignore=lambda *_: ("systems", "tests"))
+    main, old = tmp_path / "kernel/slots/main.c", "kernel->epoch = UINT32_MAX;"
+    text = main.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    main.write_text(text.replace(old, "kernel->epoch = UINT32_MAX - 12;"), encoding="utf-8")
+    system = replace(parts.system(), commands=(Command("load", "a", 0xFFFFFFFE - 4),))
+    content = system_file(system, code.base_bytes(parts.base), code.base_hash(parts.base))
+    frames = 14
+    cycles = START + frames * len(system.slots[0]) * (USER + OS)
+    done = run(tmp_path, code.kernel(tmp_path, tmp_path), content, 1, cycles)
+    assert [frame for frame, _ in marked(done, system, 0, MAIN)] == [*range(6, frames)]

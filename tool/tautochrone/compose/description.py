@@ -160,6 +160,17 @@ def _check_epoch(description: Description) -> None:
         )
 
 
+def _check_end(description: Description, place: str, epoch: int) -> None:
+    """The kernel counts cycles with 64 bits."""
+    time = description.tables["time"]
+    slots = math.lcm(*(len(tile["slots"]) for tile in description.tables["tile"]))
+    cycles = slots * (time["user_slot_cycles"] + time["os_slot_cycles"])
+    if time["start_cycle"] + (epoch + 1) * cycles >= 1 << 64:
+        last = ((1 << 64) - 1 - time["start_cycle"]) // cycles - 1
+        text = f"epoch {epoch} ends after 2^64 cycles, which nobody counts"
+        raise description.fail(place, text, f"give {last} or less")
+
+
 def _check_commands(description: Description) -> None:
     names = [application["name"] for application in description.tables["application"]]
     loaded: set[str] = set()
@@ -178,6 +189,7 @@ def _check_commands(description: Description) -> None:
             raise description.fail(
                 f"{place}.epoch", f"{name} has a command for epoch {last[name]} before"
             )
+        _check_end(description, f"{place}.epoch", command["epoch"])
         last[name] = command["epoch"]
         loaded.symmetric_difference_update({name})
 
@@ -213,6 +225,7 @@ def _check_use_cases(description: Description) -> None:
                 f"its commands arrive in epoch {switch['arrives']}, the old ones end at {ends}, the"
                 f" new ones begin at {switch['epoch']}: not in this order, after epoch {before}",
             )
+        _check_end(description, f"{place}.epoch", switch["epoch"])
         before = switch["epoch"]
 
 

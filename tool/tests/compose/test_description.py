@@ -94,6 +94,19 @@ def test_tiles_that_seldom_begin_together_are_refused(tmp_path: Path) -> None:
     assert caught.value.next_step and "3,782" in caught.value.message
 
 
+def test_an_epoch_after_the_last_cycle_is_refused(tmp_path: Path) -> None:
+    """Of 5 slots: the last one that ends before 2^64 is taken, and the next one is not."""
+    path = damaged(tmp_path, "user_slot_cycles = 10_000", "user_slot_cycles = 1_000_000_000")
+    text = path.read_text(encoding="utf-8")
+    last = ((1 << 64) - 1 - 400_000) // (5 * 1_000_001_000) - 1
+    path.write_text(text.replace("epoch = 64", f"epoch = {last}"), encoding="utf-8")
+    read_description(path)
+    path.write_text(text.replace("epoch = 64", f"epoch = {last + 1}"), encoding="utf-8")
+    with pytest.raises(TauError, match=rf":41: .*epoch {last + 1} ends after 2\^64") as caught:
+        read_description(path)
+    assert caught.value.next_step == f"give {last} or less"
+
+
 def test_a_second_load_is_refused(tmp_path: Path) -> None:
     path = damaged(tmp_path, "[[command]]", "[[command]]\noperation='load'\napplication='jpeg'\n"
                    "epoch=70\n[[command]]")  # fmt: skip
