@@ -71,7 +71,7 @@ static void probe(uint32_t chance) {
         {TAU_TILE_ADDRESS_WINDOW, 256, PROBE_ANY},
         {TAU_COMPOSE_ADDRESS_SYSTEM, 8, PROBE_FETCH},
         {TAU_COMPOSE_ADDRESS_SYSTEM + 0x400, 2048, PROBE_ANY},
-        {TAU_COMPOSE_ADDRESS_BASE, 64, PROBE_STORE},
+        {TAU_COMPOSE_ADDRESS_BASE, 64, PROBE_LOAD | PROBE_STORE},
         {TAU_COMPOSE_ADDRESS_FIFO + 14 * TAU_COMPOSE_SIZE_FIFO_STRIDE_BYTES, 8192, PROBE_ANY},
         {TAU_COMPOSE_ADDRESS_DMA, 2048, PROBE_ANY},
         {TAU_COMPOSE_ADDRESS_APPLICATION, 0x40000, PROBE_ANY},  // others are linked there
@@ -133,10 +133,10 @@ __attribute__((used)) static void run(const uint32_t *registers) {
     probe_registers(registers);
     fill_all();
     uint32_t state = TAU_NEIGHBOR_SEED ^ (uint32_t)tau_base_time() ^ 0x9E3779B9;
-    // One of four probes at once.
-    const uint32_t actions_more = ACTIONS_MORE >> next(&state) % 8;
+    // One of eight probes at once.
+    const uint32_t actions_more = ACTIONS_MORE >> next(&state) % 4;
     const uint32_t actions =
-        next(&state) % 4 == 0 ? 0 : ACTIONS_LEAST + next(&state) % actions_more;
+        next(&state) % 8 == 0 ? 0 : ACTIONS_LEAST + next(&state) % actions_more;
     for (uint32_t i = 0; i < actions; i++) {
         act(next(&state));
     }

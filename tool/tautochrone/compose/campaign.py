@@ -14,7 +14,13 @@ from typing import Any
 from tautochrone import unseen
 from tautochrone.compose import check, code, leaks, promises
 from tautochrone.compose.making import Made, made_of, root, without
-from tautochrone.compose.neighborhood import delay_epochs, delayed, neighborhood, rooms
+from tautochrone.compose.neighborhood import (
+    TOO_LATE_EPOCH,
+    delay_epochs,
+    delayed,
+    neighborhood,
+    rooms,
+)
 from tautochrone.compose.run import Run, run_made
 from tautochrone.compose.system import IDLE, Application, Fifo, System
 from tautochrone.console import output
@@ -310,6 +316,7 @@ def _with(
         {"run": number, "name": each.application, "seed": seed, "epoch": each.epoch}
         for each in system.commands
         if each.operation == "load" and each.application in company
+        if each.epoch != TOO_LATE_EPOCH or not each.application.startswith(NEIGHBOR)
     )
     broken, searched = _promises(found, alone, done, made, names, seed, verdicts)
     if first is not None and first.resource == check.UNEXPLAINED and broken:
@@ -362,15 +369,17 @@ def _promises(
         for name, each in neighbor_seeds(NEIGHBORS_MAX * [(0, 0)], seed or 0).items()
         if name in {each.name for each in made.system.applications}
     }
-    broken, searched = promises.findings(made.system, done, made.base.content, keys, names)
+    broken = []
+    if done.stopped:
+        broken.append(promises.Finding(f"a tile stopped: {done.stopped}", "availability"))
+    in_run, searched = promises.findings(made.system, done, made.base.content, keys, names)
+    broken += in_run
     memories = 0
     for name, verdict in zip(names, verdicts, strict=True):
         number = made.system.number(name)
         difference, compared = promises.memory_difference(alone, done, number, verdict.until_cycle)
         broken += [replace(difference, what=f"{name}: {difference.what}")] if difference else []
         memories += compared
-    if done.stopped:
-        broken.append(promises.Finding(f"a tile stopped: {done.stopped}", "availability"))
     searched += promises.Searched(memories=memories)
     return broken, found.searched + searched
 
@@ -400,7 +409,8 @@ def show(found: Campaign) -> None:
     print(
         f"{output.count(searched.lives, 'load')} of applications:"
         f" tables, {searched.frames:,} frames and {searched.memories:,} memories compared,"
-        f" {output.count(searched.probes, 'probe')} of rights;"
+        f" {output.count(searched.probes, 'probe')} of rights,"
+        f" {output.count(searched.late_loads, 'late load')};"
         f" {searched.slots_run:,} of {searched.slots_promised:,} promised slots run"
     )
     if found.failure is None and not found.has_found:

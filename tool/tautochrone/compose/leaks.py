@@ -19,7 +19,7 @@ from tautochrone.facts import tile_format as tile
 
 LEAKS = (
     *("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-table"),
-    *("rights", "alias", "uncleared", "stale-token", "kernel-state"),
+    *("rights", "alias", "uncleared", "stale-token", "kernel-state", "late-load"),
 )
 # In these a core keeps what another application left there.
 SAME_TILE = ("tlb", "one-table", "alias")
@@ -40,6 +40,7 @@ NOT_FOUND = {
     "uncleared": "no application was loaded and ran",
     "stale-token": "no application with a FIFO was loaded and ran",
     "kernel-state": "no neighbor was loaded and ran",
+    "late-load": "no load of a neighbor was too late",
 }
 
 
@@ -61,8 +62,8 @@ def cannot_show(
         return "it lets DMA channels delay each other, and no other application has one there"
     if leak == "page-mix" and all(page.order == 0 for page in _pages(system, names)):
         return "all their pages have the smallest size, which no smaller ones can replace"
-    if leak == "kernel-state" and not neighbors:
-        return "neighbors look for it, and the system has no idle slot for one"
+    if leak in ("kernel-state", "late-load") and not neighbors:
+        return "it takes a neighbor, and the system has no idle slot for one"
     if leak == "stale-token" and not (
         any(each.fifos for each in system.applications if each.name in names)
         or (neighbors and leaves_room(system, neighbors))

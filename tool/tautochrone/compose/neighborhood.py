@@ -3,7 +3,7 @@
 A loader takes its commands one after the other, so each tile has a clock of its own.
 
     before the first own load    Neighbors come and go, so that it finds a memory that others used.
-                                 Then all go, and all come again.
+                                 Then all go, one is loaded too late to begin, and all come again.
     at the first own load        All of them start, so that the shortest application has company.
     after the last own load      They go and come.
 
@@ -23,6 +23,7 @@ from tautochrone.compose.system import Command, System, loader_cycles
 # A load of a neighbor takes less of the loader's own cycles (campaign.py measures each).
 LOAD_CYCLES_MAX = 45_000
 MARGIN_EPOCHS = 2
+TOO_LATE_EPOCH = 0  # Which has begun before any load can end.
 STAY_EPOCHS_MAX = 6
 
 
@@ -76,7 +77,7 @@ def delay_epochs(rooms: list[Room], places: Mapping[str, int]) -> int:
     """How much later the own loads have to be, so that all neighbors can start with the first."""
     tiles = list(places.values())
     missing = [
-        tiles.count(place) * room.load_epochs - room.early_end
+        (tiles.count(place) + 1) * room.load_epochs - room.early_end
         for place, room in enumerate(rooms)
         if place in tiles
     ]
@@ -106,10 +107,13 @@ def neighborhood(
             names.pop()
         if names:
             started: dict[str, int] = {}
-            together = room.early_end - len(names) * room.load_epochs
-            early += _phase(chance, names, started, room, 0, together)
-            early += _all_go(started, together)
+            gone = room.early_end - (len(names) + 1) * room.load_epochs
+            early += _phase(chance, names, started, room, 0, gone)
+            early += _all_go(started, gone)
             order = chance.sample(names, len(names))
+            if gone >= 0:
+                early.append(Command("load", order[0], TOO_LATE_EPOCH))
+                early.append(Command("unload", order[0], gone + room.load_epochs))
             early += [Command("load", name, room.first) for name in order]
             started = dict.fromkeys(names, room.first)
             late += _phase(chance, names, started, room, room.late_first, epochs)

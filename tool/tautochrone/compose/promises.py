@@ -43,6 +43,7 @@ class Searched:
     frames: int = 0
     memories: int = 0
     probes: int = 0
+    late_loads: int = 0
     slots_promised: int = 0
     slots_run: int = 0
 
@@ -111,6 +112,9 @@ def findings(
         lost, counts = _slots(system, run, name)
         found += lost
         searched += counts
+    answers = [each for records in run.tiles for each in records.answers]
+    late_loads = sum(each.code == facts.ANSWER_LATE for each in answers)
+    searched += Searched(late_loads=late_loads)
     return sorted(found, key=lambda each: each.cycle), searched
 
 
@@ -209,7 +213,8 @@ def _wrong_table(
             return f"{at} is in no page list", "rights"
         page = pages[number]
         if (entry.address, entry.order) != (page.address, page.order):
-            return f"{at} stands for the one at {page.address:#x}", "page mix"
+            listed = f"{page.size_bytes:,} bytes at {page.address:#x}"
+            return f"{at} has an entry in place of {listed}", "page mix"
         if entry.rights != page.rights:
             return f"{at} allows {_rights(entry.rights)}, not {_rights(page.rights)}", "rights"
         if page.kind == facts.PAGE_KIND_FIXED and entry.frame != page.frame:

@@ -75,6 +75,7 @@ PROMISES = {
     "uncleared": "memory",
     "stale-token": "token",
     "kernel-state": "kernel state",
+    "late-load": "availability",
 }
 BOTH = {leak: name for leak, name in ALL.items() if leak != "tlb"}  # Each clears the other's TLB.
 NAMES = {**ALL, **PROMISES, "page-mix": "page mix", "dma": "DMA"}

@@ -21,6 +21,12 @@ LEAKS = {
     "kernel-path": "kernel path",
     "dma": "DMA",
     "one-table": "TLB",
+    "rights": "rights",
+    "alias": "alias",
+    "uncleared": "memory",
+    "stale-token": "token",
+    "kernel-state": "kernel state",
+    "late-load": "availability",
 }
 
 
@@ -37,6 +43,7 @@ def test_neighbors_do_not_move_the_decoder(neighbors: int) -> None:
     """[P2-1, P2-18]: two tiles; they come before the decoder, and while it works."""
     code, found = check("--neighbors", str(neighbors))
     assert code == 0 and found["first_difference"] is None
+    assert not found["broken_promises"]
     assert found["largest_difference_cycles"] == 0
     assert len(found["neighbors"]) >= neighbors
     assert found["events_compared"] > 900 * found["runs_compared"]
@@ -47,5 +54,6 @@ def test_neighbors_do_not_move_the_decoder(neighbors: int) -> None:
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_leak_is_found_and_named(leak: str) -> None:
     code, found = check("--leak", leak, "--neighbors", "3")
-    assert code == 3 and found["largest_difference_cycles"] > 0
-    assert found["first_difference"]["resource"] == LEAKS[leak], found["first_difference"]
+    first = [found["first_difference"]] if found["first_difference"] else []
+    assert code == 3
+    assert LEAKS[leak] in {each["resource"] for each in first + found["broken_promises"]}, found
