@@ -23,7 +23,7 @@ from repro.composable.forms import Program, bank_cycles, in_order, never_ending
 from repro.engine.results import REPOSITORY
 from tautochrone.console.output import note
 
-ITERATIONS = 60
+ITERATIONS = 15
 LINK_ORDERS = (0, 1, 2)
 # Largest page in bytes, entries of each TLB.
 UNITS = ((16384, 4), (4096, 4))
@@ -31,16 +31,16 @@ WORK = PROGRAMS / "work"
 TLSF = REPOSITORY / "core" / "tlsf.c"
 # Programs and the sizes of their two inputs.
 SIZES = {
-    "aes": (300, 100),
-    "churn": (4000, 1500),
-    "crc": (24000, 8000),
-    "fifo": (8000, 3000),
-    "fir": (2000, 700),
-    "forest": (600, 250),
-    "hash_join": (4000, 1500),
-    "machine": (24000, 9000),
-    "matrix": (40, 25),
-    "sort": (4096, 1000),
+    "aes": (80, 40),
+    "churn": (2000, 1000),
+    "crc": (16000, 8000),
+    "fifo": (6000, 3000),
+    "fir": (900, 400),
+    "forest": (300, 150),
+    "hash_join": (6000, 1500),
+    "machine": (12000, 6000),
+    "matrix": (30, 20),
+    "sort": (1500, 700),
     "text": (8000, 3000),
 }
 SEEDS = (2463534242, 88675123)
@@ -163,7 +163,7 @@ def measure(
             | {"all": summary([over for found in kinds.values() for over in found])}
             for unit, kinds in every.items()
         },
-        "walk": walk(20),
+        "walk": walk(5),
     }
 
 

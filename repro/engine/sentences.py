@@ -1,7 +1,8 @@
 """Sentences whose figures come from results: `{stage.path|form}` is replaced by the measured value.
 
 FORM is a Python format, or `list` (joined), `count` (how many), `yes` (yes or **no**), or `above`
-(percent above 1; of a dictionary each with its name). A missing figure becomes "not measured", or
+(percent above 1, to a tenth; `above3`: to a thousandth; of a dictionary each with its name). A
+missing figure becomes "not measured", or
 WORDS in `{stage.path|form?WORDS}`.
 """
 
@@ -35,10 +36,11 @@ def text_of(value: Any, form: str | None = None, missing: str | None = None) -> 
         return ", ".join(f"{item:,}" if isinstance(item, int) else str(item) for item in value)
     if form == "count":
         return f"{len(value):,}"
-    if form == "above":
+    if form in ("above", "above3"):
+        digits = 1 if form == "above" else 3
         parts = value if isinstance(value, dict) else {"": value}
         return ", ".join(
-            f"{name} {100 * (part - 1):+.1f} %".strip() for name, part in parts.items()
+            f"{name} {100 * (part - 1):+.{digits}f} %".strip() for name, part in parts.items()
         )
     if form == "yes":
         return "yes" if value else "**no**"
