@@ -82,6 +82,11 @@ COMPOSE_CHECK = (
     "slots of the loader",
     "processors other than the simulated one",
 )
+COMPOSE_CHANNEL = (
+    "what this sender does not do, and this receiver does not measure",
+    "channels between tiles, and through memory or rights: `tau compose check` without --channel",
+    "processors other than the simulated one",
+)
 # By what `tau check` calls a file.
 CHECKED = {
     "trace": ("what recorders do not see: stacks, static data, the program's own mmap",),

@@ -51,6 +51,13 @@ SLOTS_LEAST = 10
     show_default=True,
     help="Least number of slots in which each application and each neighbor are alive together.",
 )
+@click.option(
+    "--channel",
+    "channel_frames",
+    type=click.IntRange(64, 1_000_000),
+    metavar="FRAMES",
+    help="Measure instead what one program can send to the next, in so many major frames per act.",
+)
 @EPOCHS
 @JSON
 def command(
@@ -60,6 +67,7 @@ def command(
     only: str | None,
     leak: str | None,
     slots_least: int,
+    channel_frames: int | None,
     epochs: int,
     as_json: bool,
 ) -> int:
@@ -68,6 +76,7 @@ def command(
     \b
     tau compose check system.toml --neighbors 30
     tau compose check --leak tlb
+    tau compose check --channel 2000
 
     Without SYSTEM, an example is used: a JPEG decoder on two tiles. For the leaks dma and page-mix
     the example has DMA or fragmented memory.
@@ -81,13 +90,20 @@ def command(
     It also searches every page table and every frame for what is not the application's own.
     Neighbors try pages, devices and CSRs that they were not granted. Promised slots are counted.
 
-    Exit status 3 means that a cycle moved, or that a promise was broken. Status 1: nothing was
-    found, but that shows nothing. An application and a neighbor were alive together in too few
-    slots, or the leak was not found.
+    --channel runs a sender and a receiver in slots as long as SYSTEM's. The sender sends random
+    bits by what it may do: touch pages, be interrupted, divide, fail, be loaded. The receiver
+    measures when its slot begins, and how long it takes. Their mutual information is printed, with
+    its confidence.
+
+    Exit status 3 means that a cycle moved, that a promise was broken, or that a bit was sent.
+    Status 1: nothing was found, but that shows nothing. An application and a neighbor were alive
+    together in too few slots, or the leak was not found.
     """
     from tautochrone.compose import campaign, making
     from tautochrone.compose.description import read_description
 
+    if channel_frames is not None:
+        return _channel(system, channel_frames, seed, leak, as_json)
     path = system
     if path is None:
         example, compared = EXAMPLE_OF.get(leak or "", EXAMPLE)
@@ -118,3 +134,20 @@ def command(
         )
         return EXIT_FAILED
     return EXIT_LIMIT_EXCEEDED if found.has_found else EXIT_DONE
+
+
+def _channel(
+    system: Path | None, frames: int, seed: int, leak: str | None, as_json: bool
+) -> int:
+    from tautochrone.compose import channel
+    from tautochrone.compose.description import read_description
+
+    times = channel.times_of(read_description(system) if system else None)
+    with scratch() as folder:
+        found = channel.channels(times, folder, frames, seed, leak)
+    document = {"system": system and str(system), "leak": leak, "seed": seed, **found.document()}
+    output.emit(as_json, "compose check", document, lambda: channel.show(found))
+    if found.failure is not None:
+        output.warn(found.failure, "measure more major frames")
+        return EXIT_FAILED
+    return EXIT_LIMIT_EXCEEDED if found.open else EXIT_DONE

@@ -1,0 +1,79 @@
+"""`tau compose check --channel`: what a sender can tell a receiver, with and without a leak.
+
+The estimator is compared with channels whose capacity is known: equal observations, a copy, a
+binary symmetric channel, and independent ones.
+"""
+
+import json
+import math
+import random
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tautochrone.commands.compose import check
+from tautochrone.compose.channel import ACTS, TIMED
+from tautochrone.compose.leaks import LEAKS
+from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
+from tautochrone.tile.channel import measured
+
+SENT = {
+    "tlb": {"fail", "be loaded"},
+    "gate": {"be interrupted", "divide"},
+    "load-time": {"be loaded"},
+    "kernel-path": {"fail", "be loaded"},
+    "one-table": {"touch pages", "fail", "be loaded"},
+}
+
+
+def sent(*words: object) -> Result:
+    """The command's answer."""
+    line = ["--channel", *map(str, words), "--json"]
+    return CliRunner().invoke(check.command, line, standalone_mode=False)
+
+
+@pytest.mark.parametrize("flips", [0.0, 0.1, 0.5])
+def test_a_known_channel_is_measured(flips: float) -> None:
+    """1 - H(flips) bits; the interval has it, and only half is chance."""
+    dice = random.Random(7)
+    bits = [dice.randrange(2) for _ in range(4000)]
+    found = measured(((bit, bit ^ (dice.random() < flips)) for bit in bits), 1)
+    lost = -sum(p * math.log2(p) for p in (flips, 1 - flips) if p)
+    assert found.uses == 4000 and abs(found.bits - (1 - lost)) < 0.02
+    assert found.least_bits <= found.bits <= found.most_bits
+    assert (found.chance < 0.002) == (flips < 0.5)
+
+
+def test_many_observations_are_not_a_channel() -> None:
+    """Independent ones, nearly as many as uses: what is estimated is said to be chance."""
+    dice = random.Random(8)
+    found = measured(((dice.randrange(2), dice.randrange(400)) for _ in range(1000)), 1)
+    assert found.bits < 0.2 and found.least_bits == 0 and found.chance > 0.01
+    assert measured([], 1).bits == 0
+
+
+@pytest.mark.parametrize("leak", sorted(set(LEAKS) - set(TIMED)))
+def test_a_leak_that_is_not_of_time_is_refused(leak: str) -> None:
+    """Before anything is built."""
+    error = sent(64, "--leak", leak).exception
+    assert isinstance(error, TauError) and "does not move cycles between two slots" in str(error)
+
+
+def test_nothing_is_sent_without_a_leak() -> None:
+    """All that is observed is equal, so the estimate is exactly 0."""
+    done = sent(64)
+    assert done.return_value == EXIT_DONE, done.output
+    acts = json.loads(done.stdout)["acts"]
+    assert [act["act"] for act in acts] == list(ACTS)
+    assert all(act["bits"] == 0 and act["observations"] == 1 for act in acts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("leak", TIMED)
+def test_each_leak_is_a_channel(leak: str) -> None:
+    """More than a tenth of a bit, by the acts that it lets through."""
+    done = sent(640, "--leak", leak)
+    assert done.return_value == EXIT_LIMIT_EXCEEDED, done.output
+    found = json.loads(done.stdout)
+    assert set(found["open"]) == SENT[leak]
+    assert max(act["bits"] for act in found["acts"]) > 0.5
