@@ -100,8 +100,13 @@ class Code:
                 for segment in elf.iter_segments()
                 if segment["p_type"] == "PT_LOAD"
             ]
-            text = elf.get_section_by_name(".text")
-            self.text = (text["sh_addr"], text["sh_addr"] + text["sh_size"]) if text else (0, 0)
+            texts = {
+                section.name: (section["sh_addr"], section["sh_addr"] + section["sh_size"])
+                for section in elf.iter_sections()
+                if section.name.startswith(".text")
+            }
+            self.text = texts.get(".text", (0, 0))
+            self.texts = [*texts.values()]  # with the others of code in several runs
             pairs = [
                 (symbol.name, int(symbol["st_value"]) & (~1 if self.is_arm else -1))
                 for symbol in elf.get_section_by_name(".symtab").iter_symbols()

@@ -1,4 +1,7 @@
-"""Writes linker scripts: of a principal on a bare machine, and of a Linux program's tasks."""
+"""Writes linker scripts: of a principal on a bare machine, of a task on the tile, and of a Linux
+program's tasks."""
+
+from collections.abc import Sequence
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.tlb.partition import (
@@ -48,6 +51,70 @@ def linker_script(principal: Principal, partition: Partition) -> str:
             *(line for name, _ in data for line in _data_sections(name)),
             "  /DISCARD/ : { *(.comment .riscv.attributes .note.* .eh_frame) }",
             "}",
+            "",
+        ]
+    )
+
+
+# Fetches run ahead of what is executed, so code keeps a distance from the next page. What does not
+# fit ends in a last run without a limit, and whoever reads the result sees how much it is.
+AHEAD_BYTES = 16
+NO_LIMIT_BYTES = 1 << 30
+SEVERAL_RUNS = "-Wl,--enable-non-contiguous-regions"
+TASK_DATA = f"""\
+  .data : {{
+    *(.task)
+    {CONSTANTS_INPUT}
+    *(.data .data.*)
+    __global_pointer$ = . + 0x800;
+    *(.sdata .sdata.*)
+    . = ALIGN(4);
+  }} > globals : data
+  /* A task is one thread, and this is its storage: libraries keep errno there. */
+  .tdata : {{
+    tau_task_tls = .;
+    *(.tdata .tdata.*)
+    *(.tbss .tbss.*)
+    . = ALIGN(4);
+  }} > globals : data
+  /* Small data within gp's reach, then the others. */
+  .bss (NOLOAD) : {{
+    *(.sbss .sbss.*)
+    *(.bss .bss.* COMMON)
+    . = ALIGN(16);
+  }} > globals : data
+  /DISCARD/ : {{ *(.comment .riscv.attributes .note.* .eh_frame) }}
+"""
+
+
+def task_script(code: Sequence[Run], data: Run) -> str:
+    """The script of a task on the tile: code in its runs, all that is data in one. The last run's
+    section keeps the distance itself. Constants in sections of code stay there."""
+    last = len(code) - 1
+    sizes = [run.size_bytes - AHEAD_BYTES for run in code[:last]] + [NO_LIMIT_BYTES]
+    texts = [f"{CODE_INPUT} . += {AHEAD_BYTES * (number == last)};" for number in range(last + 1)]
+    texts[0] = f"*(.text.start) {texts[0]}"
+    return "\n".join(
+        [
+            "OUTPUT_ARCH(riscv)",
+            "ENTRY(tau_task_start)",
+            "MEMORY {",
+            *(
+                f"  code{number} (x) : ORIGIN = {run.start:#x}, LENGTH = {size_bytes:#x}"
+                for number, (run, size_bytes) in enumerate(zip(code, sizes, strict=True))
+            ),
+            f"  globals (rw) : ORIGIN = {data.start:#x}, LENGTH = {NO_LIMIT_BYTES:#x}",
+            "}",
+            "PHDRS {",
+            *(f"  code{number} PT_LOAD FLAGS(1);" for number in range(len(code))),
+            "  data PT_LOAD FLAGS(6);",
+            "}",
+            "SECTIONS {",
+            *(
+                f"  .text{number or ''} : {{ {text} }} > code{number} : code{number}"
+                for number, text in enumerate(texts)
+            ),
+            TASK_DATA + "}",
             "",
         ]
     )

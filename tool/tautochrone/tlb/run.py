@@ -297,7 +297,7 @@ def _place(principal: Principal, geometry: Geometry) -> Principal:
             raise TauError(
                 f"{principal.name} has no {part}", f"give it {part}_bytes of a page or more"
             )
-        if len(runs) > 1:
+        if part != CODE and len(runs) > 1:
             raise TauError(
                 f"{part} of {principal.name}: the plan has {len(runs)} runs, but the tile's linker"
                 " script takes one",

@@ -146,8 +146,9 @@ class Demand:
 def demands_of(tasks: TaskSet, page_bytes: int, is_on_tile: bool = False) -> list[Demand]:
     """The principals: tasks in the file's order, shared data, then the kernel if it has pages.
 
-    With `is_on_tile`, globals and code of a task with a program are one run each, as the linker
-    script of `tau tlb run` takes them. A note says of which recordings events are missing.
+    With `is_on_tile`, globals of a task with a program are one run, as the linker script of `tau
+    tlb run` takes them; so is its code, if the file does not split it. A note says of which
+    recordings events are missing.
     """
     endings: dict[Path, Ending] = {}
     found = [
@@ -164,10 +165,12 @@ def demands_of(tasks: TaskSet, page_bytes: int, is_on_tile: bool = False) -> lis
 
 
 def _whole(task: Task) -> Task:
-    """With each part in one run, if it has a program."""
+    """With each part in one run, if it has a program; its code, if the file does not split it."""
     if task.program is None:
         return task
-    return replace(task, globals_run_bytes=task.globals_bytes, code_run_bytes=task.code_bytes)
+    is_split = task.code_run_bytes > 1  # what the reader gives it without the key
+    code_run_bytes = task.code_run_bytes if is_split else task.code_bytes
+    return replace(task, globals_run_bytes=task.globals_bytes, code_run_bytes=code_run_bytes)
 
 
 def _parts(

@@ -14,6 +14,7 @@ from tautochrone.targets.libraries import STRINGS
 from tautochrone.targets.sources import CORE_FILES
 from tautochrone.tile.compiled import Object, compiled
 from tautochrone.tile.user_flags import linker_flags
+from tautochrone.tlb.linker_scripts import SEVERAL_RUNS, task_script
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, Run, shared_symbols
 from tautochrone.tlb.tile.system import (
     LARGE_FRAME,
@@ -68,7 +69,7 @@ class Builder:
     def image(self, task: TileTask, system: System) -> Image:
         """A task of a system as it is linked."""
         symbols = shared_symbols(system.shared, task.name)
-        pages = task.run_of(CODE), task.run_of(GLOBALS)
+        pages = *task.place.runs_of(CODE), task.run_of(GLOBALS)
         key = task.program.absolute(), task.extras, *pages, *symbols.items()
         if key not in self.images:
             self.images[key] = self._linked(task, symbols)
@@ -79,11 +80,14 @@ class Builder:
         objects = [self._object(self.root / source).path for source in (f"{TASK}/start.c", *CORE)]
         objects += self._own_objects(task)
         elf = self.folder / f"{task.name}-{len(self.images)}.elf"  # never one of another place
-        own = {f"tau_task_{part}": task.run_of(part).start for part in (CODE, GLOBALS)}
+        code = task.place.runs_of(CODE)
+        script = elf.with_suffix(".ld")
+        script.write_text(task_script(code, task.run_of(GLOBALS)), encoding="utf-8")
         libraries = task.extras.libraries
         command = [
-            *(*libraries.linker("tile"), *FLAGS, "-T", str(self.root / TASK / "task.ld")),
-            *(f"-Wl,--defsym={name}={value:#x}" for name, value in {**own, **symbols}.items()),
+            *(*libraries.linker("tile"), *FLAGS, "-T", str(script)),
+            *([SEVERAL_RUNS] if len(code) > 1 else []),
+            *(f"-Wl,--defsym={name}={value:#x}" for name, value in symbols.items()),
             *map(str, objects),
             *linker_flags(task.extras.flags),
             *libraries.link_words(self._object(self.root / STRINGS).path),
@@ -188,6 +192,17 @@ def _link_refusal(task: TileTask, said: str) -> TauError:
     return TauError(f"the program of {task.name} cannot be linked: {missing.cause}", step)
 
 
+def _size_refusal(task: TileTask, last: Run, needed_bytes: int) -> TauError:
+    """A part's last run is too small for what the others have no room for."""
+    runs = task.place.runs_of(last.part)
+    where = f" in the last of {len(runs)} runs" if len(runs) > 1 else ""
+    return TauError(
+        f"the {last.part} of {task.name} need {needed_bytes} bytes{where}, and have"
+        f" {last.size_bytes}",
+        f"raise {last.part}_bytes" + (f", or {last.part}_run_bytes" if where else ""),
+    )
+
+
 def _image(elf: Path, task: TileTask) -> Image:
     from elftools.elf.elffile import ELFFile
 
@@ -198,13 +213,9 @@ def _image(elf: Path, task: TileTask) -> Image:
             if segment["p_type"] != "PT_LOAD" or segment["p_memsz"] == 0:
                 continue
             name = CODE if segment["p_flags"] & 1 else GLOBALS
-            size_bytes = task.run_of(name).size_bytes
-            if segment["p_memsz"] > size_bytes:
-                raise TauError(
-                    f"the {name} of {task.name} need {segment['p_memsz']} bytes, and have"
-                    f" {size_bytes}",
-                    f"raise {name}_bytes",
-                )
+            (run,) = (run for run in task.place.runs_of(name) if run.start == segment["p_vaddr"])
+            if segment["p_memsz"] > run.size_bytes:
+                raise _size_refusal(task, run, segment["p_memsz"])
             data = segment.data() + bytes(-segment["p_filesz"] % PAGE_BYTES)
             for offset in range(0, len(data), PAGE_BYTES):
                 page = data[offset : offset + PAGE_BYTES]

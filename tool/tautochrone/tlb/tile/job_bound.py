@@ -166,14 +166,17 @@ class JobPaths:
     def _is_call(self, address: int) -> bool:
         return self.cycles.instruction(address).mnemonic == CALL
 
+    def _instructions(self, address: int, end: int) -> Iterator[int]:
+        while address < end:
+            yield address
+            address += 4 if self.code.bytes_at(address)[0] & 3 == 3 else 2
+
     def _calling(self) -> set[int]:
         """The functions from which the kernel may be called, by their addresses."""
         uses: dict[int, set[int]] = {}
         found = set()
-        address, end = self.code.text
-        while address < end:
+        for address in (at for text in self.code.texts for at in self._instructions(*text)):
             function = self.code.function_at(address) or 0
-            size = 4 if self.code.bytes_at(address)[0] & 3 == 3 else 2
             try:
                 step = self.code.step(address)[0]
             except TauError:  # refused if a path leads here
@@ -183,7 +186,6 @@ class JobPaths:
                     found.add(function)
                 for target in (*step.targets, *(() if step.calls is None else (step.calls,))):
                     uses.setdefault(self.code.function_at(target) or 0, set()).add(function)
-            address += size
         waiting = [*found]
         while waiting:
             new = uses.get(waiting.pop(), set()) - found

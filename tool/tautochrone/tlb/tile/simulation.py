@@ -187,8 +187,7 @@ def _place(task: TileTask, address: int) -> str:
             f"{stack.start - address:,} bytes below its stack of {stack.size_bytes:,} bytes:"
             f" {LARGE_FRAME}"
         )
-    code = task.run_of(CODE)
-    if code.start <= address < code.end:
+    if any(run.start <= address < run.end for run in task.place.runs_of(CODE)):
         return f"in its code, which it may only execute: {CODE_IS_READ}"
     return "where it may not"
 

@@ -38,7 +38,7 @@ class Extras:
 class TileTask:
     """A task: its releases, its work, and the places of its pages.
 
-    The pages of code, globals and stack are one run each.
+    The pages of globals and of the stack are one run each.
     """
 
     name: str
@@ -51,7 +51,7 @@ class TileTask:
     restarts: bool = False
 
     def run_of(self, part: str) -> Run:
-        """The pages of code, globals or stack."""
+        """The pages of a part that is one run."""
         (run,) = self.place.runs_of(part)
         return run
 
@@ -121,10 +121,9 @@ def _pages(system: System, images: Sequence[Words]) -> list[str]:
     for address in (system.kernel_state, system.kernel_stack):
         page(address, KERNEL_OWNER, DATA_RIGHTS, [])
     for owner, (task, image) in enumerate(zip(system.tasks, images, strict=True), start=1):
-        for part, rights in RIGHTS.items():
-            run = task.run_of(part)
+        for run in (run for run in task.place.runs if run.part in RIGHTS):
             for address in range(run.start, run.end, PAGE_BYTES):
-                allowed = f"{rights} | {READ}" if run.is_read else rights
+                allowed = RIGHTS[run.part] + f" | {READ}" * run.is_read
                 page(address, owner, allowed, image.get(address, []))
     for run in (run for each in system.shared for run in each.runs):
         for address in range(run.start, run.end, PAGE_BYTES):
