@@ -61,7 +61,7 @@ TLB_SIMULATION = (
 )
 TLB_RUN = (
     "other inputs and seeds than these",
-    "rights: a task can write to the memory of others, and of the kernel",
+    "shared data: rights do not tell its tasks from others",
 )
 TLB_DISCOVERY = ("TLBs of instructions", "pages of other sizes", "other CPUs of this machine")
 COMPOSE_LINK = (
