@@ -81,14 +81,10 @@ def command(
     Without SYSTEM, an example is used: a JPEG decoder on two tiles. For the leaks dma and page-mix
     the example has DMA or fragmented memory.
 
-    The neighbors run in idle slots. They divide, miss in the TLB, store across pages, call the
-    kernel, sleep and fail. They start with the first load of the system, and are unloaded and
-    loaded again during the run. The check compares the release of each slot, its first and last
-    instruction, its kernel calls and TLB misses, start and end of each iteration, the output, and
-    the memory. If an event moved, it names the first one, and the resource that was shared.
-
-    It also searches every page table and every frame for what is not the application's own.
-    Neighbors try pages, devices and CSRs that they were not granted. Promised slots are counted.
+    The neighbors run in idle slots, and come and go. They divide, miss in the TLB, store across
+    pages, call the kernel, sleep, and try what they were not granted. The check compares slots,
+    kernel calls, TLB misses, iterations, output and memory. If an event moved, it names the first
+    one, and the shared resource. It searches page tables and frames for what others may not have.
 
     --channel runs a sender and a receiver in slots as long as SYSTEM's. The sender sends random
     bits by what it may do: touch pages, be interrupted, divide, fail, be loaded. The receiver
