@@ -90,6 +90,8 @@ module tau_mmu #(
     .result_valid_i(result_valid),
     .event_hit_i   (unit_hit),
     .event_miss_i  (event_miss_o),
+    .window_req_i  (window_req_o),
+    .store_i       (1'b0),  // whose code is not known here
     .table_req_i   (table_req_o),
     .table_rvalid_i,
     .table_addr_i  (table_addr_o)

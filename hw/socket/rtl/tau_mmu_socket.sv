@@ -17,6 +17,9 @@ module tau_mmu_socket #(
   input logic [1:0]             result_valid_i,
   input logic [1:0]             event_hit_i,
   input logic [1:0]             event_miss_i,
+  // The core asks for the window; code outside the window stores to a register of the unit.
+  input logic [1:0]             window_req_i,
+  input logic                   store_i,
 
   // One bit per table.
   input logic [4:0]             table_req_i,
@@ -46,6 +49,8 @@ module tau_mmu_socket #(
     `TAU_ASSERT(EachIsAnswered, 32'(waited_q) < CyclesMax)
     `TAU_ASSERT(EachIsTaken, 32'(refused_q) < CyclesMax)
     `TAU_ASSERT(EventsAreOfResults, result_valid_i[i] || !(event_hit_i[i] || event_miss_i[i]))
+    // So a switch of applications finds nothing of the one before on its way.
+    `TAU_ASSERT(QuietAtStore, !store_i || (count_q == '0 && !window_req_i[i]))
     `TAU_ASSERT(HitOrMiss, !(event_hit_i[i] && event_miss_i[i]))
   end
 

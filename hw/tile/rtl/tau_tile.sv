@@ -194,21 +194,6 @@ module tau_tile
     .event_miss_o         (event_miss)
   );
 
-  tau_mmu_socket #(
-    .PageBits(PageBits)
-  ) u_socket (
-    .clk_i,
-    .rst_ni,
-    .lookup_valid_i({data_lookup_valid, instr_lookup_valid}),
-    .lookup_ready_i({data_lookup_ready, instr_lookup_ready}),
-    .result_valid_i({data_result_valid, instr_result_valid}),
-    .event_hit_i   (event_hit),
-    .event_miss_i  (event_miss),
-    .table_req_i   (table_req),
-    .table_rvalid_i(table_rvalid),
-    .table_addr_i  (table_addr)
-  );
-
   // Both ports of the core: bit 0 fetches, bit 1 loads and stores.
   logic                instr_local_req, instr_local_outside, instr_local_gnt, instr_local_err;
   logic [31:0]         instr_local_rdata;
@@ -275,6 +260,23 @@ module tau_tile
     .at_once_o      ({data_at_once, instr_at_once}),
     .answer_window_o(answer_window),
     .answer_cause_o ({data_answer_cause, instr_answer_cause})
+  );
+
+  tau_mmu_socket #(
+    .PageBits(PageBits)
+  ) u_socket (
+    .clk_i,
+    .rst_ni,
+    .lookup_valid_i({data_lookup_valid, instr_lookup_valid}),
+    .lookup_ready_i({data_lookup_ready, instr_lookup_ready}),
+    .result_valid_i({data_result_valid, instr_result_valid}),
+    .event_hit_i   (event_hit),
+    .event_miss_i  (event_miss),
+    .window_req_i  ({data_window_req, instr_window_req}),
+    .store_i       (reg_req && data_we && !crash_dump.current_pc[31]),
+    .table_req_i   (table_req),
+    .table_rvalid_i(table_rvalid),
+    .table_addr_i  (table_addr)
   );
 
   // The local side of the fetch port: the instruction bank or nothing.
