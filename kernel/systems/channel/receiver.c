@@ -1,5 +1,5 @@
-// Measures its slot: when it begins, and how long it takes for a walk over its pages. The marks have
-// the cycles that tau_base_time would tell it.
+// Measures its slot: when it begins, and how long a walk over its pages takes. The marks have the
+// cycles that tau_base_time would tell it.
 #include "kernel/base/application.h"
 #include "kernel/base/base.h"
 

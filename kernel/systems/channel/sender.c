@@ -1,7 +1,7 @@
 // Sends random bits to whom runs after it, by something that it may do.
 //
-// TAU_CHANNEL_ACT: 0, touch pages or none; 1, be interrupted or wait; 2, be interrupted in a division
-// or not; 3, fail or stay, for a life. A life of any other act only waits.
+// TAU_CHANNEL_ACT: 0, touch pages or none; 1, be interrupted or wait; 2, be interrupted in a
+// division or not; 3, fail or stay, for a life. A life of any other act only waits.
 #include "kernel/base/application.h"
 #include "kernel/base/base.h"
 #include <stdbool.h>

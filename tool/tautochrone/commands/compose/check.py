@@ -1,6 +1,9 @@
 """`tau compose check`: a system alone and with random neighbors, cycle by cycle."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +12,9 @@ from tautochrone.commands.options import FILE, JSON
 from tautochrone.compose.leaks import LEAKS
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, EXIT_LIMIT_EXCEEDED
+
+if TYPE_CHECKING:
+    from tautochrone.compose.campaign import Campaign
 
 EXAMPLE = ("kernel/systems/jpeg/system.toml", None)
 # Examples in which these leaks show, and the application that is compared.
@@ -76,7 +82,7 @@ def command(
     \b
     tau compose check system.toml --neighbors 30
     tau compose check --leak tlb
-    tau compose check --channel 2000
+    tau compose check --channel 2000 --leak tlb
 
     Without SYSTEM, an example is used: a JPEG decoder on two tiles. For the leaks dma and page-mix
     the example has DMA or fragmented memory.
@@ -86,20 +92,18 @@ def command(
     kernel calls, TLB misses, iterations, output and memory. If an event moved, it names the first
     one, and the shared resource. It searches page tables and frames for what others may not have.
 
-    --channel runs a sender and a receiver in slots as long as SYSTEM's. The sender sends random
-    bits by what it may do: touch pages, be interrupted, divide, fail, be loaded. The receiver
-    measures when its slot begins, and how long it takes. Their mutual information is printed, with
-    its confidence.
+    --channel runs a sender of random bits and a receiver in slots as long as SYSTEM's, and prints
+    their mutual information. The sender may touch pages, be interrupted, divide, fail, be loaded.
 
     Exit status 3 means that a cycle moved, that a promise was broken, or that a bit was sent.
     Status 1: nothing was found, but that shows nothing. An application and a neighbor were alive
     together in too few slots, or the leak was not found.
     """
+    if channel_frames is not None:
+        return _channel(system, channel_frames, seed, leak, as_json)
     from tautochrone.compose import campaign, making
     from tautochrone.compose.description import read_description
 
-    if channel_frames is not None:
-        return _channel(system, channel_frames, seed, leak, as_json)
     path = system
     if path is None:
         example, compared = EXAMPLE_OF.get(leak or "", EXAMPLE)
@@ -121,6 +125,10 @@ def command(
             **found.document(),
         }
     output.emit(as_json, "compose check", document, lambda: campaign.show(found))
+    return _status(found)
+
+
+def _status(found: Campaign) -> int:
     if found.failure is not None:
         output.warn(
             found.failure,
