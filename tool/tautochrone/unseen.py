@@ -75,6 +75,11 @@ COMPOSE_BUILD = (
     "how deep stacks become",
     "whether tasks meet their deadlines",
 )
+TLB_CHECK = (
+    "what this neighbor does not do, and pages that it did not try",
+    "responses and deadlines: a neighbor takes its time",
+    "processors other than the simulated one",
+)
 COMPOSE_RUN = ("inputs other than this run's", "the longest time that a task may take")
 COMPOSE_CHECK = (
     "paths that the programs did not take in these runs",

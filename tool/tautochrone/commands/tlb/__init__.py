@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-VERBS = ("discover", "plan", "run", "simulate")
+VERBS = ("check", "discover", "plan", "run", "simulate")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
