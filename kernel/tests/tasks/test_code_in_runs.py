@@ -49,8 +49,8 @@ def planned(folder: Path, count: int, text: str, more: str, code: int) -> tuple[
     """So many tasks, and their plan for a shape."""
     path = folder / "tasks.toml"
     rows = (
-        TASK.format(number=number, period=120_000 + 1000 * number, program=PROGRAM, code=code) + more
-        for number in range(count)
+        TASK.format(number=number, period=period, program=PROGRAM, code=code) + more
+        for number, period in enumerate(range(120_000, 120_000 + 1000 * count, 1000))
     )
     path.write_text(HEAD + "".join(rows), encoding="utf-8")
     tasks = read_tasks(path)
