@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from tautochrone.commands.tlb import check
-from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED
+from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
 
 TWO = Path(__file__).resolve().parents[3] / "kernel/systems/tasks/two.toml"
 
@@ -38,3 +38,26 @@ def test_each_leak_is_found(leak: str, who: str, what: str) -> None:
     status, found = checked("--leak", leak, "--seeds", 2)
     assert status == EXIT_LIMIT_EXCEEDED
     assert (who, what) in {(each["task"], each["what"]) for each in found["differences"]}
+
+
+@pytest.mark.parametrize(("leak", "bits"), [((), 0), (("--leak", "uncolored"), 1)])
+def test_a_channel_by_entries_is_measured(leak: tuple[str, ...], bits: int) -> None:
+    """Nothing between sets of their own; nearly a bit per job without."""
+    line = ["--on", "16x4", "--channel", "150", "--json", *leak]
+    done = CliRunner().invoke(check.command, line, standalone_mode=False)
+    assert done.exception is None, done.exception
+    found = json.loads(done.stdout)
+    assert done.return_value == (EXIT_LIMIT_EXCEEDED if bits else EXIT_DONE)
+    assert found["uses"] >= 150 and abs(found["bits"] - bits) < 0.05
+    assert (found["observations"] > 1) == bool(bits)
+
+
+def test_a_leak_of_rights_is_not_a_channel() -> None:
+    """Refused with the reason; and neither tasks nor a channel is a mistake of the user."""
+    for words, said in (
+        (["--channel", "64", "--leak", "owner"], "moves no entries by itself"),
+        ([], "no file of tasks is given"),
+    ):
+        line = ["--on", "16x4", *words]
+        error = CliRunner().invoke(check.command, line, standalone_mode=False).exception
+        assert isinstance(error, TauError) and said in str(error)
