@@ -80,12 +80,18 @@ module tau_composable_lines #(
   `TAU_ASSERT(ClearsAlone, !(clear_i && fill_i))
 
 `ifdef FORMAL
-  // The word of a line that the proof chooses by a page; 0 if it is empty.
+  // The word of the line that the proof chooses by a page, and of the line that is read; 0 if it is
+  // empty.
   logic [PageBits-1:0] proof_page;
   logic [LineBits-1:0] proof_line;
   logic [WordBits-1:0] proof_word, any_word;
+  logic [31:0]         proof_number;
+  logic [63:0]         proof_kept, proof_read;
   assign proof_line = line_of(proof_page);
   assign any_word = line_q[proof_line];
   assign proof_word = any_word[WordBits-1] ? any_word : '0;
+  assign proof_number = 32'(proof_line);
+  assign proof_kept = 64'(proof_word);
+  assign proof_read = valid ? {1'b1, rights, frame, is_one, one, above} : '0;
 `endif
 endmodule

@@ -111,7 +111,7 @@ module tau_composable_load #(
   `TAU_ASSERT(OnlyWhatWasAsked, !page_rvalid_i || loading_q)
 
 `ifdef FORMAL
-  logic [63:0] proof_state;
+  logic [127:0] proof_state;
   assign proof_state = {loading_q, asking_q, loading_q ? {asked_q, read_q} : 12'd0,
                         asking_q ? address_q : '0};
 `endif

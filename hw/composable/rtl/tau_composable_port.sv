@@ -205,32 +205,21 @@ module tau_composable_port #(
   `TAU_ASSERT(OneAtATime, !(searching_q && answer_q) && (!filling_q || answer_q))
 
 `ifdef FORMAL
-  // What all later answers follow from, with 0 for what does not count any more.
-  logic [Entries*KeptBits-1:0]   proof_tlb;
-  logic [PageBits+2:0]           proof_lookup;
-  logic [RowBits-1:0]            proof_rows, proof_row_found;
-  logic [KeptBits-1:0]           proof_result;
-  logic [PlaceBits-1:0]          proof_place;
-  logic [Entries+PlaceBits+3:0] proof_flags;
-  logic                          is_busy;
+  // What all later answers follow from, with 0 for what does not count any more. What a search
+  // has found so far also follows from the rows that went by, and stands apart.
+  logic                        is_busy;
+  logic [Entries*KeptBits-1:0] proof_tlb;
+  logic [1023:0]               proof_state;
+  logic [RowBits-1:0]          proof_row_found;
+  logic [KeptBits-1:0]         proof_result;
   assign is_busy = searching_q || answer_q;
-  assign proof_flags = {searching_q, answer_q, filling_q, is_busy && found_q, valid_q, next_q};
-  assign proof_lookup = is_busy ? {wanted_q, access_q} : '0;
-  assign proof_place = is_busy ? place_q : '0;
-  assign proof_rows = searching_q ? rows_q : '0;
-  assign proof_row_found = searching_q && found_q ? row_found_q : '0;
-  assign proof_result = is_busy && found_q ? {tag_q[place_q], result} : '0;
-  // The proof gives one translation: is it kept, and was it found for the lookup on its way?
-  logic [KeptBits-1:0]           proof_any;
-  logic [Entries-1:0]            proof_kept;
-  logic                          proof_found;
-  assign proof_found = is_busy && found_q && {tag_q[place_q], result} == proof_any;
   for (genvar i = 0; i < Entries; i++) begin : gen_proof
     assign proof_tlb[KeptBits*i+:KeptBits] = valid_q[i] ? {tag_q[i], frame_q[i]} : '0;
-    assign proof_kept[i] = valid_q[i] && {tag_q[i], frame_q[i]} == proof_any;
   end
-  logic [1023:0] proof_state;
-  assign proof_state = {proof_flags, proof_lookup, proof_place, proof_rows, proof_row_found,
-                        proof_result, proof_tlb};
+  assign proof_state = {searching_q, answer_q, filling_q, valid_q, next_q,
+                        is_busy ? {wanted_q, access_q, place_q} : '0, searching_q ? rows_q : '0,
+                        answer_q && found_q ? {1'b1, proof_result} : '0, proof_tlb};
+  assign proof_row_found = row_found_q;
+  assign proof_result = {tag_q[place_q], result};
 `endif
 endmodule

@@ -2,6 +2,8 @@
 // each cycle, for both ports. Empty before its first load.
 //
 // A load restarts the rows, so that their timing does not depend on the time before it.
+`include "tau_assert.svh"
+
 module tau_composable_table #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
@@ -92,16 +94,16 @@ module tau_composable_table #(
                                                     row_entry[EntryBits-2:0]};
   end
 
+  `TAU_ASSERT(LoadingIsLoaded, !loading || is_loaded_q)
+
 `ifdef FORMAL
-  // The entry at a place that the proof chooses. What the load has not written yet does not count.
-  logic [RowBits+1:0]           proof_place;
-  logic [Columns*EntryBits-1:0] proof_row;
-  logic [EntryBits-1:0]         proof_entry;
-  for (genvar i = 0; i < Columns; i++) begin : gen_proof
-    assign proof_row[EntryBits*i+:EntryBits] =
-        gen_column[i].entry_mem[proof_place[RowBits+1:2]];
+  // All entries. What the load has not written yet does not count.
+  logic [64*EntryBits-1:0] proof_entries;
+  for (genvar i = 0; i < 64; i++) begin : gen_proof
+    logic [EntryBits-1:0] entry_there;
+    assign entry_there = gen_column[i%Columns].entry_mem[i/Columns];
+    assign proof_entries[EntryBits*i+:EntryBits] = loading && i >= 32'(place) ? '0 :
+        {entry_there[EntryBits-1] && is_loaded_q, entry_there[EntryBits-2:0]};
   end
-  assign proof_entry = loading && proof_place >= place ? '0 :
-                       proof_row[EntryBits*proof_place[1:0]+:EntryBits];
 `endif
 endmodule

@@ -17,7 +17,7 @@
 
 `ifdef FORMAL
 `define TAU_ASSERT(Name, Condition)                                                                \
-  always @(posedge clk_i) begin                                                                    \
+  always_comb begin                                                                                \
     if (rst_ni) Name: assert (Condition);                                                          \
   end
 `elsif TAU_ASSERT_IGNORED

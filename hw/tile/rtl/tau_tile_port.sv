@@ -223,4 +223,15 @@ module tau_tile_port #(
   `TAU_ASSERT(CauseIsTheUnits, !result_valid_i || result_cause_i != 2'd3)
   `TAU_ASSERT(LastIsReady, !is_last || lookup_ready_i)
   `TAU_ASSERT(OldestFirst, valid_q != 2'b10 && (answered_q & ~valid_q) == '0)
+
+`ifdef FORMAL
+  // What later answers follow from, with 0 for what does not count any more.
+  logic [1023:0] proof_state;
+  assign proof_state = {valid_q, answered_q, window_answer_q, window_fault_q, window_cause_q,
+                        local_answer_q,
+                        valid_q[0] ? {1'b1, word0_q, we_q[0], be0_q, wdata0_q} : '0,
+                        valid_q[1] ? {1'b1, word1_q, we_q[1], be1_q, wdata1_q} : '0,
+                        answered_q[0] ? {fault_q[0], cause0_q, fault_q[0] ? '0 : frame0_q} : '0,
+                        answered_q[1] ? {fault_q[1], cause1_q, fault_q[1] ? '0 : frame1_q} : '0};
+`endif
 endmodule
