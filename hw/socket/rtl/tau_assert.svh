@@ -2,7 +2,8 @@
 // formal tools.
 //
 // `TAU_ASSERT(Name, condition) is checked at every rising edge of clk_i while rst_ni is high.
-// - FORMAL: a proof goal. Yosys' read_verilog -formal defines it.
+// - FORMAL: a proof goal. Yosys' read_verilog -formal defines it. Yosys judges it a cycle later, as
+//   clocked assumptions are, or with TAU_PROOF_INDUCTION in the same cycle.
 // - SYNTHESIS without VERILATOR: nothing. Synthesis tools define SYNTHESIS. So does the tile's
 //   build, for Ibex.
 // Ibex's own assertion package switches its assertions off when Verilator reads it.
@@ -15,9 +16,15 @@
 `endif
 `endif
 
+`ifdef TAU_PROOF_INDUCTION
+`define TAU_ASSERT_WHEN always_comb
+`else
+`define TAU_ASSERT_WHEN always @(posedge clk_i)
+`endif
+
 `ifdef FORMAL
 `define TAU_ASSERT(Name, Condition)                                                                \
-  always_comb begin                                                                                \
+  `TAU_ASSERT_WHEN begin                                                                           \
     if (rst_ni) Name: assert (Condition);                                                          \
   end
 `elsif TAU_ASSERT_IGNORED

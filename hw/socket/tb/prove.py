@@ -112,7 +112,8 @@ def induct(
     parts = "chformal -assert2assume * A:top %d;" if are_parts_proved else ""
     with _readable(sources, mutant) as (files, _):
         script = (
-            f"{_read(files)} hierarchy -check -top {top} {parameters}; proc; {parts} flatten;"
+            f"{_read(files, '-DTAU_PROOF_INDUCTION')} hierarchy -check -top {top} {parameters};"
+            f" proc; {parts} flatten;"
             f" memory_map; prep -top {top}; async2sync; dffunmap; chformal -lower;"
             f" sat -tempinduct -prove-asserts -set-assumes -maxsteps 1"
         )
