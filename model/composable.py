@@ -146,8 +146,7 @@ class Composable:
     def line(self, port: int, page: int) -> int:
         """The line of the block that `page` is in."""
         block, lines = page // BLOCK_PAGES, self.lines_of[port]
-        above = block // lines
-        return (block ^ (above ^ above // 4) * 16) % lines
+        return (block ^ block // lines * 16) % lines
 
     def keep(self, port: int, page: int, entry: Entry) -> None:
         """The line of `page` has the translation of `entry`."""

@@ -44,8 +44,7 @@ module tau_composable_lines #(
   // those of large arrays that are walked together. Four bits come as they are: they address RAMs
   // of 16 words, and the others choose a RAM behind them.
   function automatic logic [LineBits-1:0] line_of(input logic [PageBits-1:0] page);
-    line_of = LineBits'(page >> 2) ^ (LineBits'((page >> (2 + LineBits)) ^
-                                                (page >> (4 + LineBits))) << 4);
+    line_of = LineBits'(page >> 2) ^ (LineBits'(page >> (2 + LineBits)) << 4);
   endfunction
 
   // {valid, rights, frame, one page only, that page, the block's number above the line's}

@@ -262,7 +262,7 @@ async def all_rights(dut) -> None:
 def sharing(number: int) -> int:
     """The first page of the block of that number, 0 to 15, of those that share a data line."""
     lines = composable.LINES[DATA]
-    return composable.BLOCK_PAGES * (lines * number + (5 ^ (number ^ number // 4) % 4 * 16))
+    return composable.BLOCK_PAGES * (lines * number + (5 ^ number % 4 * 16))
 
 
 @cocotb.test()

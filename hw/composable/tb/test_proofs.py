@@ -97,7 +97,7 @@ LINES_MUTANTS = [
     Mutant("other pages of a block", LINES, "(!is_one || one == page_i[1:0]) &&", ""),
     Mutant("rights do not count", LINES, "&& (access_i & ~rights) == '0;", ";"),
     Mutant("a line's first page", LINES, "frame[1:0] : page_i[1:0]};", "frame[1:0] : 2'd0};"),
-    Mutant("blocks of one line alike", LINES, "^ (LineBits'((page", "& (LineBits'((page"),
+    Mutant("blocks of one line alike", LINES, "^ (LineBits'(page", "& (LineBits'(page"),
 ]
 QUICK = 1
 
