@@ -140,6 +140,9 @@ static uint32_t load(uint32_t number, uint32_t epoch, uint32_t stop_epoch, const
 
 static uint32_t unload(uint32_t number, uint32_t epoch) {
     struct tau_application *application = &tau_kernel.applications[number];
+    if (application->state == TAU_APPLICATION_ABSENT) {
+        return TAU_COMPOSE_ANSWER_UNLOADED;  // a later end would prolong the life that it had
+    }
     application->stop_epoch = epoch;
     while (tau_kernel.epoch < epoch) {
         __asm__ volatile("wfi" ::: "memory");  // bound: the epoch comes

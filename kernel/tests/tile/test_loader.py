@@ -202,6 +202,17 @@ def test_a_late_load_begins_never_and_keeps_its_frames_until_its_unload(parts: P
     assert [answer.code for answer in kept.tiles[0].answers][1] == facts.ANSWER_REFUSED
 
 
+def test_an_unload_of_an_absent_application_changes_nothing(parts: Parts) -> None:
+    """Before its first life, and twice after one: it would be alive again, without its frames."""
+    ends = [Command("unload", "a", epoch) for epoch in (9, 12)]
+    lives = (Command("unload", "a", 4), Command("load", "a", 6), *ends, Command("load", "b", 14))
+    system = replace(parts.system(), commands=lives)
+    done = parts.carried_out(system)
+    assert "assertion" not in done.console
+    assert [frame for frame, _ in marked(done, system, 0, MAIN)] == [6, 7, 8]
+    assert [frame for frame, _ in marked(done, system, 1, MAIN)] == [14, 15, 16]
+
+
 def test_who_is_alive_in_the_last_epoch_lives_on(parts: Parts, tmp_path: Path) -> None:
     """[KRN-20]: by a kernel whose first epoch is 10 before the last one that 32 bits count."""
     for name in ("core", "facts", "targets"):
