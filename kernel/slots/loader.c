@@ -93,12 +93,14 @@ static const char *set_up(uint32_t number) {
 }
 
 // Ends the load of an application that begins in EPOCH: false if that epoch has begun. Interrupts
-// are off meanwhile: no slot ends between the look at the epoch and the word for the other tile.
+// are off meanwhile: no slot ends between the look at the epoch and the word for the other tile, and
+// none of its tasks runs before its state says so.
 static bool begin_life(uint32_t number, uint32_t epoch) {
     struct tau_application *application = &tau_kernel.applications[number];
     __asm__ volatile("csrc mstatus, %0" ::"r"(INTERRUPTS) : "memory");
     const bool is_in_time = tau_kernel.epoch < epoch;
     if (is_in_time) {
+        application->state = TAU_APPLICATION_LOADED;
         application->start_epoch = epoch;
         *ready_word(number) = application->ready;
     }
@@ -134,7 +136,6 @@ static uint32_t load(uint32_t number, uint32_t epoch, uint32_t stop_epoch, const
         *wrong = "its load ended after its epoch had begun";
         return TAU_COMPOSE_ANSWER_LATE;
     }
-    application->state = TAU_APPLICATION_LOADED;
     return TAU_COMPOSE_ANSWER_READY;
 }
 

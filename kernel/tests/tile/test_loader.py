@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from tautochrone.compose import code
-from tautochrone.compose.run import Run, run
+from tautochrone.compose.run import Answer, Run, run
 from tautochrone.compose.system import Application, Command, Fifo, System, pages_of, system_file
 from tautochrone.facts import compose_format as facts
 
-from kernel.tests.tile.systems import assert_unmoved
+from kernel.tests.tile.systems import Builder, assert_unmoved
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "kernel/tests/tile/loaded.c"
@@ -116,6 +116,28 @@ def test_tasks_run_in_their_frames_in_clear_memory(parts: Parts) -> None:
             assert marked(done, system, number, task) == [(start, 0) for start in begins]
         touched = [mark for _, mark in marked(done, system, number, GREEDY)]
         assert touched == [*range(POOL_PAGES - 1)] * len(begins)
+
+
+def test_a_slot_may_end_in_any_cycle_of_the_end_of_a_load(builder: Builder) -> None:
+    """[KRN-6]: the loader's only slot before the epoch ends about when its load does. The task calls
+    the kernel before the loader goes on."""
+    made = builder.executable(str(ROOT / "kernel/tests/tile/waits.c"))
+    application = Application("a", made, ("main",), 1024, 1024)
+    load = (Command("load", "a", 1),)
+    system = System((application,), (("a.main", "loader"),), load, 2 * USER, OS, START)
+    system = replace(system, frame_count=BASE_FRAMES + 16)
+
+    def answer(user_slot_cycles: int) -> Answer:
+        (given,) = builder.run(replace(system, user_slot_cycles=user_slot_cycles), 3).tiles[0].answers
+        return given
+
+    free = answer(2 * USER)  # Of the other tasks of this file a load takes longer.
+    assert free.code == facts.ANSWER_READY
+    load_cycles = free.cycle - START - OS - 2 * USER
+    codes = [answer(load_cycles + more).code for more in range(-60, 13, 4)]
+    late = codes.count(facts.ANSWER_LATE)
+    assert 0 < late < len(codes)
+    assert codes == [facts.ANSWER_LATE] * late + [facts.ANSWER_READY] * (len(codes) - late)
 
 
 def refusal(done: Run) -> str:
