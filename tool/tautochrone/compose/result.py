@@ -7,6 +7,7 @@ from tautochrone import unseen
 from tautochrone.compose.code import stacks_of
 from tautochrone.compose.run import Run, Slot
 from tautochrone.compose.system import System, commands_of, pages_of
+from tautochrone.console.terminal import in_one_line
 from tautochrone.facts import compose_format as facts
 
 # mcause of the exceptions of user mode.
@@ -208,7 +209,7 @@ def show(found: dict[str, Any]) -> None:
                 )
     for application in found["applications"]:
         for line in application["output"]:
-            print(f"{application['name']}: {line.partition(': ')[2]}")
+            print(f"{application['name']}: {in_one_line(line.partition(': ')[2])}")
     for line in found["messages"]:
         print(line)
     if found["stopped"]:

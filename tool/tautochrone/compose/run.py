@@ -17,6 +17,7 @@ from tautochrone.tile.records import Record, records_of
 from tautochrone.tile.simulation import simulate
 
 KERNEL_LINE = re.compile(r"(\[\d\] )?kernel: ")
+APPLICATION_LINE = re.compile(r"(\[\d\] )?application (\d+): ")
 FRAME_BITS = 18
 ALLOCATE, LOAD, ANSWER = 0, 2, 4  # The loader's stopwatches of these steps, and of a command.
 EARLY_START = re.compile(r"start_cycle is too small for this tile, which needs (\d+)")
@@ -130,9 +131,13 @@ class Run:
         said = self.kernel_lines()
         return (said or self.messages.splitlines() or ["without a message"])[-1]
 
+    def _lines(self) -> list[str]:
+        """Only a line feed ends one: an application may print anything else that looks like it."""
+        return self.console.split("\n")
+
     def kernel_lines(self) -> list[str]:
         """Messages of the kernels; with several tiles a line begins with the tile's number."""
-        return [line for line in self.console.splitlines() if KERNEL_LINE.match(line)]
+        return [line for line in self._lines() if KERNEL_LINE.match(line)]
 
     def refusals(self, application: int) -> list[str]:
         """Messages of the kernels that refused to load an application."""
@@ -141,8 +146,8 @@ class Run:
 
     def output(self, application: int) -> list[str]:
         """Output of an application."""
-        name = f"application {application}: "
-        return [line for line in self.console.splitlines() if name in line]
+        names = ((line, APPLICATION_LINE.match(line)) for line in self._lines())
+        return [line for line, name in names if name and int(name[2]) == application]
 
 
 def simulator_of(tiles: int, unit_parameters: tuple[str, ...] = ()) -> tuple[Path, dict[str, Any]]:
