@@ -116,11 +116,18 @@ static void say_refused(uint32_t number, const char *wrong) {
     tau_tile_print("\n");
 }
 
+// The answer to another load without an unload in between: nothing changes, as the first one said.
+static uint32_t answer_again(const struct tau_application *application) {
+    return application->state == TAU_APPLICATION_LOADED ? TAU_COMPOSE_ANSWER_READY
+           : application->state == TAU_APPLICATION_LATE ? TAU_COMPOSE_ANSWER_LATE
+                                                        : TAU_COMPOSE_ANSWER_REFUSED;
+}
+
 // The answer, and in WRONG its reason. The application's tasks run from EPOCH until STOP_EPOCH.
 static uint32_t load(uint32_t number, uint32_t epoch, uint32_t stop_epoch, const char **wrong) {
     struct tau_application *application = &tau_kernel.applications[number];
     if (application->state != TAU_APPLICATION_ABSENT) {
-        return TAU_COMPOSE_ANSWER_READY;  // loaded twice without an unload: it stays
+        return answer_again(application);
     }
     application->life++;
     application->ready = TAU_LIFE_READY(application->life);

@@ -155,6 +155,23 @@ def test_an_unload_that_comes_late_to_one_tile(builder: Builder) -> None:
     assert not any(mark.value & 1 for mark in marks)
 
 
+def test_a_load_that_failed_is_not_ready_the_second_time(builder: Builder) -> None:
+    """Late and refused ones stay what they are until they are unloaded."""
+    switches = [
+        Command("load", "other0", FIRST + 1, FIRST),  # Too early by far.
+        Command("load", "other0", FIRST + 20, FIRST),
+        Command("load", "other2", FIRST + 20, FIRST),  # Both at once do not fit.
+        Command("load", "other2", FIRST + 20, FIRST),
+        Command("unload", "other2", FIRST + 20, FIRST),
+        Command("unload", "other0", FIRST + 20, FIRST),
+        Command("load", "other0", FIRST + 40, FIRST),
+        Command("load", "other0", FIRST + 40, FIRST),
+    ]
+    done = carried_out(builder, replace(one_tile(builder), switches=tuple(switches)))
+    failed = [facts.ANSWER_LATE] * 2 + [REFUSED] * 2
+    assert answers(done, 0) == [READY, *failed, UNLOADED, UNLOADED, READY, READY]
+
+
 def test_a_command_that_means_nothing_is_answered(builder: Builder) -> None:
     """A wrong operation, and an application that is not there."""
     system = one_tile(builder)
