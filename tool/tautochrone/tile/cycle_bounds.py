@@ -103,8 +103,10 @@ class CyclePaths(LongestPath):
 
     @functools.cache  # noqa: B019  (lives as long as the process, like the paths)
     def instruction(self, address: int) -> capstone.CsInsn:
-        """The instruction at an address."""
-        return next(self.code.decoder.disasm(self.code.bytes_at(address), address, 1))
+        """The instruction at an address. Raises TauError if the tile has no such one."""
+        for found in self.code.decoder.disasm(self.code.bytes_at(address), address, 1):
+            return found
+        raise TauError(f"no instruction can be decoded at {self.code.place(address)}")
 
     def fetch(self, address: int | None) -> int:
         """Extra cycles of a jump to an address for a second word."""

@@ -131,7 +131,7 @@ def _costs(tasks: TaskSet, made: System, building: Builder) -> dict[str, Cost]:
     for task, placed in zip(tasks.by_priority(), made.tasks, strict=True):
         cycles = cause = None
         try:
-            cycles = job_cycles(building.image(placed, made).elf, task.loops)
+            cycles = job_cycles(building.image(placed, made).elf, task.loops, task.restarts)
         except TauError as error:
             cause = error.message
         found[task.name] = Cost(task.name, task.cost_cycles, cycles, cause)

@@ -192,12 +192,15 @@ def cost(folder: Path, more: str = "", **source: str) -> dict[str, Any]:
         ),
         (BY_FUNCTION, {"before": BEFORE.format(ADD), "job": SUM}),
         ("", {"job": "for (uint32_t i = 0; i < 4; i++) { task->seed += i; }"}),
+        ("", {"before": LOOPS, "job": ROWS.format(rows=8, cells=28) + "tau_task_wait(0);"}),
+        ("", {"before": LOOPS, "job": "tau_task_wait(0);" + ROWS.format(rows=8, cells=28)}),
     ],
 )
 def test_loops_take_what_their_rounds_take(
     tmp_path: Path, more: str, source: dict[str, str]
 ) -> None:
-    """Nested ones, whose inner rounds are counted from the outside, and one of a function."""
+    """Nested ones, whose inner rounds are counted from the outside, and one of a function. Jobs may
+    begin at any call of the kernel."""
     found = cost(tmp_path, more, **source)
     assert found["exceeded"] == [] and found["cause"] is None
     assert found["own_cycles"] - STRETCH_CYCLES <= found["code_cycles"]
@@ -228,6 +231,8 @@ def test_loops_take_what_their_rounds_take(
          {"before": BEFORE.format(ADD), "job": SUM}, "loops has 2 of sum, which has 1: sum"),
         ('loops = [{ name = "none", rounds_max = 1 }]', {}, "loops names none, which no TAU_ROUND"),
         (BY_FUNCTION, {}, "loops names sum, which the program has not"),
+        ("", {"job": 'if (task->seed == 1234) { __asm__ volatile(".word 0xFFFFFFFF"); }'},
+         r"no instruction can be decoded at tau_task_main\+0x"),
     ],
 )  # fmt: skip
 def test_what_has_no_bound_is_named(
@@ -236,6 +241,19 @@ def test_what_has_no_bound_is_named(
     """With function, file and line. The jobs run, but their response has no bound."""
     found = cost(tmp_path, more, **source)
     assert found["code_cycles"] is None and re.search(cause, found["cause"]), found["cause"]
+
+
+def test_a_job_that_begins_again_is_bounded(tmp_path: Path) -> None:
+    """A stopped job is followed by one that takes the way from the task's start."""
+    source = {
+        "before": LOOPS,
+        "warm_up": ROWS.format(rows=8, cells=28),
+        "job": 'if (room[15]++ % 3 == 2) { __asm__ volatile("ebreak"); }',
+    }
+    found = ran(tmp_path, task(tmp_path, "one", more="restarts = true", **source))
+    assert found["stopped"] and found["exceeded"] == []
+    own = max(job["own_cycles"] for job in found["jobs"] if job["number"] > 0)
+    assert own > 200 and own - STRETCH_CYCLES <= found["costs"][0]["code_cycles"] <= 1.2 * own
 
 
 def test_too_few_rounds_are_found(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 """The bound of a job: the most cycles that the linked program of a task takes from one call of the
-kernel to the next, where all translations hit.
+kernel to the next, where all translations hit and all accesses are aligned.
 
     job_cycles(elf, [LoopMax(12, function="filter")])   # C of the response-time analysis
 
@@ -63,15 +63,18 @@ class Region:
     ways: dict[Node, tuple[Way, ...]]  # none where the region ends
 
 
-def job_cycles(elf: Path, loops: Sequence[LoopMax] = ()) -> int:
-    """The most cycles of a job. Raises TauError, which names what has no bound."""
-    return _job_cycles(elf, elf.read_bytes(), tuple(loops))
+def job_cycles(elf: Path, loops: Sequence[LoopMax] = (), restarts: bool = False) -> int:
+    """The most cycles of a job, which may begin at the task's start if it RESTARTS.
+
+    Raises TauError, which names what has no bound.
+    """
+    return _job_cycles(elf, elf.read_bytes(), tuple(loops), restarts)
 
 
 @functools.lru_cache(maxsize=64)
-def _job_cycles(elf: Path, _content: bytes, loops: tuple[LoopMax, ...]) -> int:
+def _job_cycles(elf: Path, _content: bytes, loops: tuple[LoopMax, ...], restarts: bool) -> int:
     """The same program with the same figures has the same bound."""
-    return JobPaths(elf, loops).most()
+    return JobPaths(elf, loops).most(restarts)
 
 
 class JobPaths:
@@ -85,7 +88,7 @@ class JobPaths:
         self.calling = self._calling()
         self._check_names()
 
-    def most(self) -> int:
+    def most(self, restarts: bool = False) -> int:
         """The bound of a job."""
         start = [Way(Node(self.code.symbols[ENTRY], state), 0) for state in ANY]
         waits: dict[Node, None] = {}  # where the kernel is called
@@ -98,7 +101,7 @@ class JobPaths:
         jobs = {way.end: way for node in waits for way in self._resumed(node)}
         if not jobs:
             raise TauError("the program never calls tau_task_wait", "let each job end with it")
-        return self._most_in(self._region([*jobs.values()]))
+        return self._most_in(self._region([*jobs.values(), *(start if restarts else ())]))
 
     def _resumed(self, node: Node) -> Iterator[Way]:
         """The instruction after a call of the kernel; K has the time until it begins. A task whose
