@@ -190,6 +190,7 @@ OWN, BASE, FIXED, POOL = (
 PAGES = {
     "code that is writable": (OWN, 5, 1, WRITE),
     "data that is executable": (OWN, 3, 1, EXECUTE),
+    "data that is executable and not readable": (OWN, 3, 1, READ | EXECUTE),
     "a bit above the rights": (OWN, 3, 1, EXECUTE << 1),
     "an order too large": (OWN, 3, 0, LARGER << 3),
     "a page that overlaps the next, or is not aligned": (OWN, 3, 0, LARGER),
@@ -236,13 +237,31 @@ def test_a_frame_that_was_not_granted_is_refused(good: Good, name: str) -> None:
     assert (good.answer({row + 1: changed}) or "accepted").startswith("pages overlap")
 
 
-def test_a_page_beyond_the_window_is_refused(good: Good) -> None:
-    """[KRN-16]: the last page of the list, which no other follows."""
+def test_where_the_last_page_may_not_be(good: Good) -> None:
+    """[KRN-16, KRN-18]: the last page of the list, which no other follows, and page 0."""
     last = len(pages_of(good.system, good.system.applications[0], 0)) - 1
-    row = good.row(facts.HEADER_PAGE_OFFSET, facts.SYSTEM_PAGE_WORDS, last)
+    first, before, row = (
+        good.row(facts.HEADER_PAGE_OFFSET, facts.SYSTEM_PAGE_WORDS, each)
+        for each in (0, last - 1, last)
+    )
     pair = {good.row(facts.HEADER_APPLICATION_OFFSET, 8, 1) + facts.APPLICATION_PAGE_COUNT: 0}
-    assert good.answer(pair | {row: (1 << 18) - 1}) is None
-    assert (good.answer(pair | {row: 1 << 18}) or "accepted").startswith("pages overlap")
+    system = {row + 1: FIXED << facts.PAGE_SHIFT_KIND | READ | WRITE | special(SYSTEM, 0)}
+    end, size = 1 << 18, 4  # of the window, and of a larger page
+    for accepted in (
+        {row: end - 1},
+        {row: LARGER | end - size},
+        {row: end - 1, **system},
+    ):
+        assert good.answer(pair | accepted) is None, accepted
+    for refused in (
+        {row: end},
+        {row: LARGER | end - size - 1},  # not aligned
+        {row: good.words[before]},
+        {row: LARGER | end - size, **system},
+        {first: good.words[first] >> facts.PAGE_SHIFT_ORDER << facts.PAGE_SHIFT_ORDER},
+    ):
+        said = good.answer(pair | refused) or "accepted"
+        assert said.startswith("pages overlap"), refused
 
 
 def test_nobody_has_pages_of_what_another_was_granted(good: Good) -> None:

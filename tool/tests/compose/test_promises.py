@@ -70,6 +70,14 @@ def test_another_table_is_wrong(name: str) -> None:
     assert wrong_with(snapshot(entries, OTHER)) == resource
 
 
+def test_a_frame_within_a_larger_page_of_another_is_its_frame() -> None:
+    """Each frame of a page counts, not the first alone."""
+    larger = words(Page(CODE, 1, READ), 76)
+    assert wrong_with(snapshot(ENTRIES, larger)) is None
+    reaching = words(Page(CODE, 1, READ), 77)
+    assert wrong_with(snapshot(ENTRIES, reaching)) == "alias"
+
+
 def test_a_page_begins_with_its_image_and_zeros() -> None:
     """The rest of a segment's last word is the segment's; everything else counts."""
     image = promises.Image(((CODE + 1020, b"abcdef"),))
@@ -122,6 +130,7 @@ def test_memory_differs_from_alone_up_to_the_first_event_that_moved() -> None:
     assert promises.memory_difference(alone, same, 0, None) == (None, 2)
     found, _ = promises.memory_difference(alone, other, 0, None)
     assert found is not None and (found.resource, found.cycle) == ("memory", 4009)
+    assert promises.memory_difference(alone, other, 0, 4009)[0] is not None
     assert promises.memory_difference(alone, other, 0, 4008)[0] is None
 
 
