@@ -154,10 +154,11 @@ class _Part:
         if done.stopped:
             raise TauError(f"the kernel stopped: {done.stopped}")
         seen = _observed(whole, done, frame_cycles)
+        if not seen:
+            raise TauError("the receiver had no slot, so nothing was measured")
         late = LIFE_FRAMES if self.act in LIVES else 0
-        return (
-            (self.bit(frame), seen[frame + late]) for frame in uses if frame + late in seen
-        )
+        # A receiver that gets no slot observes that.
+        return ((self.bit(frame), seen.get(frame + late, ())) for frame in uses)
 
     def bit(self, frame: int) -> int:
         """The bit of a major frame, as sender.c computes it."""

@@ -71,6 +71,8 @@ class Found:
             return f"the leak {self.leak} is built in and was not found"
         if not self.jobs_compared or not self.neighbor_jobs:
             return "no job of a task and of the neighbor ended: too few to show anything"
+        if not self.neighbor_faults:
+            return "the neighbor tried no page of others: that shows nothing of rights"
         return None
 
     def document(self) -> dict[str, Any]:

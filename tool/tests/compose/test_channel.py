@@ -7,13 +7,17 @@ binary symmetric channel, and independent ones.
 import json
 import math
 import random
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
 
 from tautochrone.commands.compose import check
+from tautochrone.compose import channel
 from tautochrone.compose.channel import ACTS, TIMED
 from tautochrone.compose.leaks import LEAKS
+from tautochrone.compose.system import Application
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.tile.channel import measured
 
@@ -50,6 +54,28 @@ def test_many_observations_are_not_a_channel() -> None:
     found = measured(((dice.randrange(2), dice.randrange(400)) for _ in range(1000)), 1)
     assert found.bits < 0.2 and found.least_bits == 0 and found.chance > 0.01
     assert measured([], 1).bits == 0
+    assert measured([(0, 0), (1, 1)], 1).chance == 1  # Any other order carries as much.
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_slot_that_is_lost_is_observed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_there: bool
+) -> None:
+    """A receiver without a slot whenever the bit is 1 learns it. Without any there is no result."""
+    part = channel._Part("be interrupted", 200, 1, None)
+    seen = {frame: (1, 2) for frame in range(400) if is_there and part.bit(frame) == 0}
+    done = SimpleNamespace(stopped=None)
+    monkeypatch.setattr(channel, "_application", lambda name, *_: Application(name, tmp_path, ()))
+    monkeypatch.setattr(channel, "made_of", lambda *_: None)
+    monkeypatch.setattr(channel, "run_made", lambda *_, **__: done)
+    monkeypatch.setattr(channel, "_observed", lambda *_: seen)
+    base = SimpleNamespace(path=tmp_path)
+    if is_there:
+        pairs = list(part.sent(channel.SHORT, tmp_path, base, tmp_path))
+        assert len(pairs) == 200 and measured(pairs, 1).bits > 0.9
+    else:
+        with pytest.raises(TauError, match="the receiver had no slot"):
+            part.sent(channel.SHORT, tmp_path, base, tmp_path)
 
 
 @pytest.mark.parametrize("leak", sorted(set(LEAKS) - set(TIMED)))

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from tautochrone.commands.tlb import check
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
+from tautochrone.tlb.check import Found
 
 TWO = Path(__file__).resolve().parents[3] / "kernel/systems/tasks/two.toml"
 
@@ -61,3 +62,10 @@ def test_a_leak_of_rights_is_not_a_channel() -> None:
         line = ["--on", "16x4", *words]
         error = CliRunner().invoke(check.command, line, standalone_mode=False).exception
         assert isinstance(error, TauError) and said in str(error)
+
+
+def test_a_neighbor_that_tries_nothing_shows_nothing() -> None:
+    """Its job ends before it tries a page of others."""
+    assert Found(None, 3, 20, 9, 1, ()).failure is None
+    assert "tried no page" in (Found(None, 3, 20, 9, 0, ()).failure or "")
+    assert "too few" in (Found(None, 3, 20, 0, 0, ()).failure or "")
