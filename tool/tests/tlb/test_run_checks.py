@@ -290,3 +290,15 @@ def test_code_of_several_pages_is_one_run(tmp_path: Path) -> None:
     path.write_text(ON_TILE + text + one_set, encoding="utf-8")
     (misfit,) = plan_partition(read_tasks(path), SHAPE.geometry()).misfits
     assert misfit.name == "large" and "4 adjacent pages of its code are needed" in misfit.cause
+
+
+def test_a_stopped_task_begins_again_with_its_next_release(tmp_path: Path) -> None:
+    """With its whole stack, once in each period."""
+    room = "volatile uint32_t room[256]; room[lives++ % 256] = 1;"
+    source = {
+        "before": "static volatile uint32_t lives;",
+        "job": room + 'if (lives > 1) { __asm__ volatile("ebreak"); }',
+    }
+    table = task(tmp_path, "one", 5_000, "restarts = true", **source)
+    stopped = ran(tmp_path, table, run_cycles=52_000)["stopped"]
+    assert [each["why"] for each in stopped] == 11 * ["a breakpoint"]
