@@ -75,6 +75,7 @@ COMPOSE_BUILD = (
     "how deep stacks become",
     "whether tasks meet their deadlines",
 )
+COMPOSE_SWITCHES = ("memory of use cases, whose loads are admitted by what is free then",)
 TLB_CHECK = (
     "what this neighbor does not do, and pages that it did not try",
     "responses and deadlines: a neighbor takes its time",

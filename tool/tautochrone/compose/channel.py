@@ -35,6 +35,7 @@ FRAMES_MAX = 20_000  # of one simulation
 CHANCE_MOST = 0.01  # that any act seems to be a channel
 LIFE_FRAMES = 4  # after the load, in which the receiver measures
 COMMANDS_MAX = 250
+USES_LEAST = 16  # of each act. With fewer, chance explains even a bit per use.
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,11 @@ class Act:
 
 @dataclass(frozen=True)
 class Found:
-    """All acts. `leak` is built into the kernel."""
+    """All acts. `leak` is built into the kernel. Fewer frames than the least show nothing."""
 
     leak: str | None
     frames: int
+    frames_least: int
     acts: tuple[Act, ...]
 
     @property
@@ -65,7 +67,12 @@ class Found:
     @property
     def failure(self) -> str | None:
         """Why the check has failed although nothing was sent; None if it has not."""
-        if self.leak is not None and not self.open:
+        if self.open:
+            return None
+        rare = [each.name for each in self.acts if each.channel.uses < USES_LEAST]
+        if rare:
+            return f"fewer than {USES_LEAST} uses, too few to show anything: {', '.join(rare)}"
+        if self.leak is not None:
             return f"the leak {self.leak} is built in, and no act sends a bit"
         return None
 
@@ -109,7 +116,12 @@ def channels(times: System, folder: Path, frames: int, seed: int, leak: str | No
             part = _Part(act, some, seed + begin & 0xFFFFFFFF, leak)
             pairs += part.sent(times, folder, base, kernel)
         found.append(Act(act, measured(pairs, seed)))
-    return Found(leak, frames, tuple(found))
+    return Found(leak, frames, USES_LEAST * load_frames_of(times), tuple(found))
+
+
+def load_frames_of(times: System) -> int:
+    """How many major frames each life of a sender takes, with its load."""
+    return -(-LOAD_CYCLES_MAX // times.user_slot_cycles) + MARGIN_EPOCHS + LIFE_FRAMES
 
 
 @dataclass(frozen=True)
@@ -137,8 +149,7 @@ class _Part:
             _application(name, ADDRESS + STRIDE * number, flags, base, folder)
             for number, name in enumerate((RECEIVER, SENDER))
         )
-        load_frames = -(-LOAD_CYCLES_MAX // times.user_slot_cycles) + MARGIN_EPOCHS
-        load_frames += LIFE_FRAMES
+        load_frames = load_frames_of(times)
         begin = 2 * load_frames  # The receiver has been loaded, and runs.
         if self.act in LIVES:
             lives = min(self.frames // load_frames, COMMANDS_MAX // 2)

@@ -39,7 +39,7 @@ def document(made: Made, description: Description, folder: Path | None) -> dict[
             if system.runs_on(application, place)
         ],
         "loads": [asdict(each) for each in estimates(system)],
-        unseen.KEY: list(unseen.COMPOSE_BUILD),
+        unseen.KEY: [*unseen.COMPOSE_BUILD, *(unseen.COMPOSE_SWITCHES if system.switches else ())],
         "tiles": [
             {
                 "slots": list(system.slots[place]),
@@ -89,4 +89,4 @@ def show(result: dict[str, Any]) -> None:
     elif is_early:
         fits = "all fits in memory"
     print(f"{fits}{where}")
-    print(unseen.told(unseen.COMPOSE_BUILD))
+    print(unseen.told(result[unseen.KEY]))

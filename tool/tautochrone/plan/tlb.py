@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tautochrone import unseen
+from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.files.schema import Reader, table_of
@@ -190,7 +191,8 @@ def told(value: Partition) -> list[str]:
         shared = f" (in turn with {each.leader})" if each.shares_sets_with else ""
         shared += f" (data of {', '.join(each.used_by)})" if each.used_by else ""
         lines.append(
-            f"{each.name}: {each.mode}{shared}, {pages:,} pages in {each.window_start:#x} to"
+            f"{each.name}: {each.mode}{shared}, {output.count(pages, 'page')} in"
+            f" {each.window_start:#x} to"
             f" {each.window_start + each.window_bytes - 1:#x}"
         )
         if each.runs_of(HEAP):

@@ -118,6 +118,7 @@ class Cost(NamedTuple):
     cost_cycles: int | None
     code_cycles: int | None
     cause: str | None
+    next_step: str | None
 
     @property
     def known_cycles(self) -> int | None:
@@ -129,12 +130,13 @@ def _costs(tasks: TaskSet, made: System, building: Builder) -> dict[str, Cost]:
     """Of each task by name, in the order of priorities."""
     found = {}
     for task, placed in zip(tasks.by_priority(), made.tasks, strict=True):
-        cycles = cause = None
+        cycles = cause = next_step = None
         try:
             cycles = job_cycles(building.image(placed, made).elf, task.loops, task.restarts)
         except TauError as error:
             cause = error.message
-        found[task.name] = Cost(task.name, task.cost_cycles, cycles, cause)
+            next_step = f"{error.next_step}; or give cost_cycles" if error.next_step else None
+        found[task.name] = Cost(task.name, task.cost_cycles, cycles, cause, next_step)
     return found
 
 
@@ -380,9 +382,12 @@ def show(found: dict[str, Any]) -> None:
             f" the oldest is job {each['number']:,}, released"
             f" {each['since_release_cycles']:,} cycles before it"
         )
+    steps = {each["cause"]: each["next_step"] for each in found["costs"]}
     for cause in dict.fromkeys(each["cause"] for each in found["unbounded"]):
         without = [each["task"] for each in found["unbounded"] if each["cause"] == cause]
         print(f"no bound of {', '.join(without)}: {cause}")
+        if steps.get(cause):
+            print(f"  next: {steps[cause]}")
     for each in found["stopped"]:
         again = ", and began again" * each["restarts"]
         print(f"{each['task']} was stopped at {each['pc']:#x}{again}: {each['why']}")

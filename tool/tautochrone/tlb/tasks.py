@@ -180,7 +180,7 @@ def _shared(reader: Reader, tables: Table, number: int) -> Shared:
     users = tuple(table["tasks"])
     for each in users:
         if each not in names or users.count(each) > 1:
-            why = "there twice" if each in names else "no task"
+            why = "there twice" if each in names else "not a task"
             place = f"shared[{number}].tasks"
             raise _fail(reader, place, f"{each} is {why}", "name each task once")
     return Shared(table["name"], table["bytes"], users)

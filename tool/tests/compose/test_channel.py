@@ -7,6 +7,7 @@ binary symmetric channel, and independent ones.
 import json
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,10 +16,10 @@ from click.testing import CliRunner, Result
 
 from tautochrone.commands.compose import check
 from tautochrone.compose import channel
-from tautochrone.compose.channel import ACTS, TIMED
+from tautochrone.compose.channel import ACTS, TIMED, Act, Found
 from tautochrone.compose.leaks import LEAKS
 from tautochrone.compose.system import Application
-from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
+from tautochrone.errors import EXIT_DONE, EXIT_FAILED, EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.tile.channel import measured
 
 SENT = {
@@ -85,13 +86,38 @@ def test_a_leak_that_is_not_of_time_is_refused(leak: str) -> None:
     assert isinstance(error, TauError) and "does not move cycles between two slots" in str(error)
 
 
-def test_nothing_is_sent_without_a_leak() -> None:
-    """All that is observed is equal, so the estimate is exactly 0."""
-    done = sent(64)
-    assert done.return_value == EXIT_DONE, done.output
-    acts = json.loads(done.stdout)["acts"]
-    assert [act["act"] for act in acts] == list(ACTS)
-    assert all(act["bits"] == 0 and act["observations"] == 1 for act in acts)
+@pytest.mark.parametrize(
+    ("frames", "status"),
+    [(64, EXIT_FAILED), pytest.param(576, EXIT_DONE, marks=pytest.mark.slow)],
+)
+def test_nothing_is_sent_without_a_leak(frames: int, status: int) -> None:
+    """All that is observed is equal, so the estimate is exactly 0. In few frames it shows nothing,
+    as a sender is loaded too rarely."""
+    done = sent(frames)
+    assert done.return_value == status, done.output
+    found = json.loads(done.stdout)
+    assert [act["act"] for act in found["acts"]] == list(ACTS)
+    assert all(act["bits"] == 0 and act["observations"] == 1 for act in found["acts"])
+    few = "fewer than 16 uses, too few to show anything: fail, be loaded"
+    assert found["failure"] == (few if status else None)
+    assert ("next: give --channel 576 or more" in done.stderr) == bool(status)
+
+
+@pytest.mark.parametrize(
+    ("uses", "leak", "failure"),
+    [(16, None, None), (15, None, "fewer than 16 uses"), (16, "tlb", "the leak tlb is built in")],
+)
+def test_what_shows_nothing_fails(uses: int, leak: str | None, failure: str | None) -> None:
+    """Unless an act is open: a copy of 16 bits is, one of 8 is not."""
+    silent = Act("divide", measured([(0, 0), (1, 0)] * uses, 1)), Act(
+        "fail", replace(measured([(0, 0)], 1), uses=uses)
+    )
+    found = Found(leak, 64, 576, silent)
+    assert (found.failure or "").startswith(failure or "") and bool(found.failure) == bool(failure)
+    few, copy = (measured([(0, 0), (1, 1)] * half, 1) for half in (4, 8))
+    assert few.bits == copy.bits == 1
+    assert not replace(found, acts=(Act("fail", few),)).open
+    assert replace(found, acts=(*silent, Act("fail", copy))).failure is None
 
 
 @pytest.mark.slow

@@ -210,8 +210,10 @@ def test_use_cases_are_switched_while_others_run(system: Path) -> None:
     assert answers == ["ready", "ready", "unloaded", "ready", "unloaded", "late"]
     (late,) = done["late_loads"]
     assert late["application"] == "other" and late["epoch"] == 73
-    said = compose("run", system, "--epochs", "80").stdout
-    assert "tile 0: epoch 41, load other at 60: ready" in said
+    said = compose("run", system, "--epochs", "80")
+    assert "tile 0: epoch 41, load other at 60: ready" in said.stdout
+    assert "give its switch epoch = 7" in said.stderr
+    assert "memory of use cases" in compose("build", system).stdout
     refused = compose("check", system)
     assert refused.returncode == 1 and "use cases are switched by" in refused.stderr
 

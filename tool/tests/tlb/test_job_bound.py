@@ -230,7 +230,7 @@ def test_loops_take_what_their_rounds_take(
         (BY_FUNCTION.replace("]", ", { function = \"sum\", rounds_max = 4 }]"),
          {"before": BEFORE.format(ADD), "job": SUM}, "loops has 2 of sum, which has 1: sum"),
         ('loops = [{ name = "none", rounds_max = 1 }]', {}, "loops names none, which no TAU_ROUND"),
-        (BY_FUNCTION, {}, "loops names sum, which the program has not"),
+        (BY_FUNCTION, {}, "loops names the function sum"),
         ("", {"job": 'if (task->seed == 1234) { __asm__ volatile(".word 0xFFFFFFFF"); }'},
          r"no instruction can be decoded at tau_task_main\+0x"),
     ],

@@ -215,7 +215,7 @@ def test_shared_data_has_sets_of_its_own(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         ('"mail-box"', '"One"', "the name One is taken"),
-        ('"two"', '"three"', "three is no task"),
+        ('"two"', '"three"', "three is not a task"),
         ('"two"', '"one"', "one is there twice"),
     ],
 )

@@ -97,7 +97,7 @@ def command(
 
     Exit status 3 means that a cycle moved, that a promise was broken, or that a bit was sent.
     Status 1: nothing was found, but that shows nothing. An application and a neighbor were alive
-    together in too few slots, or the leak was not found.
+    together in too few slots, an act was used too rarely, or the leak was not found.
     """
     if channel_frames is not None:
         return _channel(system, channel_frames, seed, leak, as_json)
@@ -152,6 +152,7 @@ def _channel(
     document = {"system": system and str(system), "leak": leak, "seed": seed, **found.document()}
     output.emit(as_json, "compose check", document, lambda: channel.show(found))
     if found.failure is not None:
-        output.warn(found.failure, "measure more major frames")
+        least = found.frames_least if frames < found.frames_least else 2 * frames
+        output.warn(found.failure, f"give --channel {least} or more")
         return EXIT_FAILED
     return EXIT_LIMIT_EXCEEDED if found.open else EXIT_DONE

@@ -68,7 +68,9 @@ def command(system: Path, epochs: int, as_json: bool) -> int:
             f"{system}: time.start_cycle {made.system.start_cycle:,} is before the kernel is ready",
             f"give start_cycle = {least_start} or more",
         )
+    switched = {each.application for each in made.system.switches}
     for each in too_late:
-        output.warn(each.message, f"give its command epoch = {each.smallest_epoch} or more")
+        where = "switch" if each.application in switched else "command"
+        output.warn(each.message, f"give its {where} epoch = {each.smallest_epoch} or more")
     is_failed = done.stopped or least_start or found["messages"]
     return EXIT_FAILED if is_failed else EXIT_DONE

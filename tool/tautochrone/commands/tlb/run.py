@@ -98,9 +98,9 @@ def command(
     with its bound, or why it has none, and how many jobs were not finished at the end.
 
     Exit status 3: a task missed more often than its pages and sets promise, or was evicted by a
-    task that they exclude; or a job, finished or not, took more than its cost_cycles, or longer
-    than its bound or its period, which is its deadline. Otherwise exit status 1 means that a task
-    did something wrong and was stopped.
+    task that they exclude; or a job, finished or not, took more than its cost_cycles or than its
+    code can take, or longer than its bound or its period, which is its deadline. Otherwise exit
+    status 1 means that a task did something wrong and was stopped.
     """
     from tautochrone.plan.file import load_any_plan
     from tautochrone.plan.sections import TLB

@@ -286,7 +286,7 @@ class JobPaths:
         """The loops of a function within a region: where each begins, and the addresses of its
         instructions."""
         if name not in self.code.symbols:
-            raise TauError(f"loops names {name}, which the program has not")
+            raise TauError(f"loops names the function {name}, which the program lacks")
         function = self.code.symbols[name]
         here = {node.address for node in region.ways if self._is_in(node.address, function)}
         roots = [way.end.address for way in region.begins if way.end.address in here]
