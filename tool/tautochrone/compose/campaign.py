@@ -424,7 +424,7 @@ def show(found: Campaign) -> None:
         alone, there = (_value(first, value) for value in (first.alone, first.beside))
         print(f"  alone {alone}, with them {there}")
         print(f"  shared: {first.resource}")
-        print(f"largest difference: {found.largest_difference_cycles:,} cycles")
+        print(f"largest difference: {output.count(found.largest_difference_cycles, 'cycle')}")
     print(unseen.told(unseen.COMPOSE_CHECK))
 
 
