@@ -61,7 +61,8 @@ def _check_applications(description: Description) -> None:
         name = application["name"]
         names[name] += 1
         if names[name] > 1 or TAKEN.fullmatch(name):
-            raise description.fail(f"{place}.name", f"the name {name} is taken")
+            step = "choose another one; docs/spec/system.md, SYS-18, has those that nobody may have"
+            raise description.fail(f"{place}.name", f"the name {name} is taken", step)
         if ("executable" in application) == ("sources" in application):
             raise description.fail(place, "give either executable or sources")
         for key in ("page_bytes", "round_bytes"):
@@ -143,7 +144,9 @@ def _check_slots(description: Description) -> None:
     for task, application in tasks.items():
         if task not in found:
             raise description.fail(
-                f"application[{application}].tasks", f"{task} has no slot on any tile"
+                f"application[{application}].tasks",
+                f"{task} has no slot on any tile",
+                f'add "{task}" to the slots of a tile',
             )
 
 
@@ -224,6 +227,7 @@ def _check_use_cases(description: Description) -> None:
                 f"{place}.epoch",
                 f"its commands arrive in epoch {switch['arrives']}, the old ones end at {ends}, the"
                 f" new ones begin at {switch['epoch']}: not in this order, after epoch {before}",
+                f"choose {before} <= arrives < ends <= epoch",
             )
         _check_end(description, f"{place}.epoch", switch["epoch"])
         before = switch["epoch"]
