@@ -93,8 +93,8 @@ static const char *set_up(uint32_t number) {
 }
 
 // Ends the load of an application that begins in EPOCH: false if that epoch has begun. Interrupts
-// are off meanwhile: no slot ends between the look at the epoch and the word for the other tile, and
-// none of its tasks runs before its state says so.
+// are off meanwhile: no slot ends between the look at the epoch and the word for the other tile,
+// and none of its tasks runs before its state says so.
 static bool begin_life(uint32_t number, uint32_t epoch) {
     struct tau_application *application = &tau_kernel.applications[number];
     __asm__ volatile("csrc mstatus, %0" ::"r"(INTERRUPTS) : "memory");

@@ -119,8 +119,8 @@ def test_tasks_run_in_their_frames_in_clear_memory(parts: Parts) -> None:
 
 
 def test_a_slot_may_end_in_any_cycle_of_the_end_of_a_load(builder: Builder) -> None:
-    """[KRN-6]: the loader's only slot before the epoch ends about when its load does. The task calls
-    the kernel before the loader goes on."""
+    """[KRN-6]: the loader's only slot before the epoch ends about when its load does. The task
+    calls the kernel before the loader goes on."""
     made = builder.executable(str(ROOT / "kernel/tests/tile/waits.c"))
     application = Application("a", made, ("main",), 1024, 1024)
     load = (Command("load", "a", 1),)
@@ -128,7 +128,8 @@ def test_a_slot_may_end_in_any_cycle_of_the_end_of_a_load(builder: Builder) -> N
     system = replace(system, frame_count=BASE_FRAMES + 16)
 
     def answer(user_slot_cycles: int) -> Answer:
-        (given,) = builder.run(replace(system, user_slot_cycles=user_slot_cycles), 3).tiles[0].answers
+        done = builder.run(replace(system, user_slot_cycles=user_slot_cycles), 3)
+        (given,) = done.tiles[0].answers
         return given
 
     free = answer(2 * USER)  # Of the other tasks of this file a load takes longer.
