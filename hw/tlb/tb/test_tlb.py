@@ -191,6 +191,32 @@ async def stated_cycles(dut) -> None:
 
 
 @cocotb.test()
+async def what_comes_from_the_second_level_keeps_its_owner(dut) -> None:
+    """Owner 1 looks twice at more pages than the first level has; then owner 0 tries the last."""
+    shape = new_model().shape
+    pages = range(1, 2 + shape.sets * shape.ways * 3 // 2)
+    steps = [(owner, page) for owner in (1, 1, 0) for page in (pages if owner else pages[::-1])]
+    owner, is_waiting = 0, False
+
+    def stimulus(before: Outputs | None, word: int | None) -> Inputs:
+        nonlocal owner, is_waiting
+        is_waiting = is_waiting and (before is None or before.results[DATA] is None)
+        if is_waiting or not steps:
+            return Inputs(word=word)
+        if steps[0][0] != owner:
+            owner = steps[0][0]
+            return Inputs(word=word, write=(tlb.OWNER, owner))
+        is_waiting = True
+        return Inputs((None, Lookup(steps.pop(0)[1], READ)), word)
+
+    def words(page: int) -> int:
+        return page % (1 << FRAME_BITS) | ALL_RIGHTS | 1 << tlb.OWNER_SHIFT
+
+    await lockstep(dut, new_model(), stimulus, 20 * len(steps) + 20, 2, words)
+    assert not steps
+
+
+@cocotb.test()
 async def colors_keep_apart(dut) -> None:
     """Pages of one color up to the ways never miss after the first time, whatever others do."""
     shape = new_model().shape
