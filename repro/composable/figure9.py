@@ -70,7 +70,8 @@ def with_neighbors(size: Size, seed: int | None) -> System:
     )
     if seed is None:
         return system
-    room = Room(0, size.start_frame - 2, LOAD_FRAMES)
+    start = size.start_frame
+    room = Room(start, start - 2, start + 2, LOAD_FRAMES)
     return neighborhood(system, dict.fromkeys(names, 0), [room, room], seed, size.end_frame)
 
 
