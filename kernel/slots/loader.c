@@ -146,12 +146,23 @@ static uint32_t load(uint32_t number, uint32_t epoch, uint32_t stop_epoch, const
     return TAU_COMPOSE_ANSWER_READY;
 }
 
+// Ends the life of an application with EPOCH, or now: false if it should have ended before. One
+// that is absent keeps its end: a later one would prolong the life that it had.
+static bool end_life(struct tau_application *application, uint32_t epoch) {
+    if (application->state == TAU_APPLICATION_ABSENT) {
+        return true;
+    }
+    __asm__ volatile("csrc mstatus, %0" ::"r"(INTERRUPTS) : "memory");
+    const bool is_late = application->state == TAU_APPLICATION_LOADED &&
+                         epoch <= tau_kernel.epoch && epoch < application->stop_epoch;
+    application->stop_epoch = epoch;
+    __asm__ volatile("csrs mstatus, %0" ::"r"(INTERRUPTS) : "memory");
+    return !is_late;
+}
+
 static uint32_t unload(uint32_t number, uint32_t epoch) {
     struct tau_application *application = &tau_kernel.applications[number];
-    if (application->state == TAU_APPLICATION_ABSENT) {
-        return TAU_COMPOSE_ANSWER_UNLOADED;  // a later end would prolong the life that it had
-    }
-    application->stop_epoch = epoch;
+    const bool is_in_time = end_life(application, epoch);
     while (tau_kernel.epoch < epoch) {
         __asm__ volatile("wfi" ::: "memory");  // bound: the epoch comes
     }
@@ -163,7 +174,7 @@ static uint32_t unload(uint32_t number, uint32_t epoch) {
     }
     application->state = TAU_APPLICATION_ABSENT;
     *ready_word(number) = TAU_LIFE_ENDED(application->life);
-    return TAU_COMPOSE_ANSWER_UNLOADED;
+    return is_in_time ? TAU_COMPOSE_ANSWER_UNLOADED : TAU_COMPOSE_ANSWER_LATE;
 }
 
 // NEXT is the first of the system file's commands behind it.
@@ -183,6 +194,9 @@ static void carry_out(const struct command *command, uint32_t next) {
             answer = load(number, epoch, next_unload(number, next), &wrong);
         } else if (operation == TAU_COMPOSE_COMMAND_UNLOAD) {
             answer = unload(number, epoch);
+        } else if (operation == TAU_COMPOSE_COMMAND_END) {
+            answer = end_life(&tau_kernel.applications[number], epoch) ? TAU_COMPOSE_ANSWER_ENDED
+                                                                       : TAU_COMPOSE_ANSWER_LATE;
         }
         life = tau_kernel.applications[number].life;
     }

@@ -18,7 +18,7 @@ from testing.golden import pinned
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 GOLDEN = HERE / "applications_golden.json"
-KERNEL_BYTES_MAX = 13 * 1024
+KERNEL_BYTES_MAX = 14 * 1024
 MAIN = "int main(void) { return 0; }\n"
 TASKS = {
     "jpeg": ("tau_jpeg_vld_task", "tau_jpeg_idct_task", "tau_jpeg_cc_task"),
@@ -48,7 +48,7 @@ def test_an_application_links_alone(name: str, tmp_path: Path) -> None:
 
 
 def test_the_kernel_is_small(tmp_path: Path) -> None:
-    """[P2-25]: with its loader at most 13 KiB; and the base code in its one page."""
+    """[P2-25]: with its loader at most 14 KiB; and the base code in its one page."""
     with open(code.kernel(ROOT, tmp_path), "rb") as file:
         segments = [each for each in ELFFile(file).iter_segments() if each["p_type"] == "PT_LOAD"]
         sizes = {"loaded": sum(each["p_filesz"] for each in segments)}

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 from tautochrone.compose import code
+from tautochrone.compose.lateness import late_unloads
 from tautochrone.compose.run import Run, mailboxes_of, run
 from tautochrone.compose.system import Application, Command, Fifo, System, commands_of, pages_of
 from tautochrone.facts import compose_format as facts
@@ -20,7 +21,9 @@ from kernel.tests.tile.systems import OS_SLOT, ROOT, START, USER_SLOT, Builder, 
 FIRST = 10  # The epoch of the file's own load.
 LOAD_EPOCHS = 7  # A load of one application takes less.
 BASE_FRAMES, SPARE_FRAMES = 16, 1
-READY, REFUSED, UNLOADED = facts.ANSWER_READY, facts.ANSWER_REFUSED, facts.ANSWER_UNLOADED
+READY, REFUSED = facts.ANSWER_READY, facts.ANSWER_REFUSED
+ENDED, UNLOADED = facts.ANSWER_ENDED, facts.ANSWER_UNLOADED
+ENDS = {"end": ENDED, "unload": UNLOADED}
 
 
 def carried_out(builder: Builder, system: System) -> Run:
@@ -66,6 +69,7 @@ def random_switches(seed: int, count: int) -> list[Command]:
         name = chance.choice([f"other{number}" for number in range(3) if f"other{number}" != here])
         end = clock + chance.randrange(1, 3)
         if here:
+            commands.append(Command("end", here, end, clock))
             if chance.randrange(3) == 0:  # Both at once do not fit.
                 commands.append(Command("load", name, end, clock))
                 commands.append(Command("unload", name, end, clock))
@@ -89,7 +93,7 @@ def test_no_cycle_moves_for_who_stays(builder: Builder, seed: int, count: int) -
     began: dict[str, int] = {}
     for command, answer in zip(commands_of(switched, 0), done.tiles[0].answers, strict=True):
         fits = command.epoch > command.arrival + 2  # Or it is a second one next to another.
-        wanted = UNLOADED if command.operation == "unload" else READY if fits else REFUSED
+        wanted = ENDS.get(command.operation, READY if fits else REFUSED)
         assert answer.code == wanted, (command, answer)
         if answer.code == READY and answer.application > 0:
             began[command.application] = began.get(command.application, 0) + 1
@@ -119,6 +123,7 @@ def test_who_is_refused_on_one_tile_begins_on_none(builder: Builder) -> None:
     system = replace(two_tiles(builder, *slots), commands=(Command("load", "big", 12),))
     switches = (
         Command("load", "lives", 40, 14),
+        Command("end", "big", 44, 41),
         Command("unload", "lives", 44, 41),
         Command("unload", "big", 44, 41),
         Command("load", "lives", 70, 45),
@@ -126,8 +131,9 @@ def test_who_is_refused_on_one_tile_begins_on_none(builder: Builder) -> None:
     )
     frames = BASE_FRAMES + max(kib_of(system, 0, 0), kib_of(system, 0, 1), kib_of(system, 1))
     done = carried_out(builder, replace(system, frame_count=frames, switches=switches))
-    assert answers(done, 0) == [READY, REFUSED, UNLOADED, UNLOADED, READY, READY]
+    assert answers(done, 0) == [READY, REFUSED, ENDED, UNLOADED, UNLOADED, READY, READY]
     assert answers(done, 1) == [READY, UNLOADED, READY, READY]
+    assert late_unloads(replace(system, switches=switches), done) == []
     for tile in done.tiles:
         own = [mark for mark in tile.marks if mark.application == 0]
         assert own and {mark.life for mark in own} == {2}
@@ -146,8 +152,10 @@ def test_an_unload_that_comes_late_to_one_tile(builder: Builder) -> None:
     )
     system = replace(two_tiles(builder, *slots), switches=switches)
     done = carried_out(builder, system)
-    assert answers(done, 0) == [READY, READY, UNLOADED, READY]
+    assert answers(done, 0) == [READY, READY, facts.ANSWER_LATE, READY]
     assert answers(done, 1) == [READY, UNLOADED, READY]
+    (late,) = late_unloads(system, done)
+    assert (late.application, late.tile, late.epoch) == ("lives", 0, 35)
     busy, idle = (tile.answers[number] for tile, number in zip(done.tiles, (2, 1), strict=True))
     assert system.epoch_of(busy.cycle) > system.epoch_of(idle.cycle) == 35
     marks = [mark for mark in done.tiles[1].marks if mark.value >> 24 == 1]

@@ -47,6 +47,24 @@ class LateLoad:
 
 
 @dataclass(frozen=True)
+class LateUnload:
+    """The end of a life that a tile's loader heard of in epoch `taken`: when it had begun."""
+
+    application: str
+    tile: int
+    epoch: int
+    taken: int
+
+    @property
+    def message(self) -> str:
+        """One line for people."""
+        return (
+            f"the loader of tile {self.tile} heard in epoch {self.taken} that {self.application}"
+            f" ends with epoch {self.epoch}: it ran until then"
+        )
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A load before it was run: cycles of the loader alone, and the first epoch that should work.
 
@@ -118,7 +136,7 @@ def late_loads(
         if run.stopped is not None:
             return []
         places = range(len(system.slots))
-        answered = [load for place in places for load in _loads(system, run, place)]
+        answered = [load for place in places for load in _answered(system, run, place, "load")]
         if all(answer for _, command, answer in answered if command.epoch < epochs):
             break
     late = []
@@ -130,12 +148,22 @@ def late_loads(
     return late
 
 
-def _loads(
-    system: System, run: Run, place: int
+def late_unloads(system: System, done: Run) -> list[LateUnload]:
+    """Those that came too late in a run, by tiles."""
+    return [
+        LateUnload(command.application, place, command.epoch, system.epoch_of(answer.cycle))
+        for place in range(len(system.slots))
+        for _, command, answer in _answered(system, done, place, "unload", "end")
+        if answer is not None and answer.code == facts.ANSWER_LATE
+    ]
+
+
+def _answered(
+    system: System, run: Run, place: int, *operations: str
 ) -> Iterator[tuple[int, Command, Answer | None]]:
-    """Each load of a tile, and the loader's answer if it came."""
+    """Each command of a tile for such operations, and the loader's answer if it came."""
     answers = run.tiles[place].answers
     for number, command in enumerate(commands_of(system, place)):
-        if command.operation == "load":
+        if command.operation in operations:
             yield place, command, answers[number] if number < len(answers) else None
 

@@ -169,7 +169,10 @@ def made_of(system: System, base: Base, kernel: Path, tiles: tuple[TileUse, ...]
 
 
 def switches_of(description: Description) -> Iterator[Command]:
-    """The commands that switch use cases. If both fit, the new ones are loaded first."""
+    """The commands that switch use cases. If both fit, the new ones are loaded first.
+
+    The loader is told of all ends before it begins with what takes time.
+    """
     use_cases = {
         each["name"]: each["applications"] for each in description.tables.get("use_case", ())
     }
@@ -179,6 +182,7 @@ def switches_of(description: Description) -> Iterator[Command]:
         arrival, epoch, ends = table["arrives"], table["epoch"], table.get("ends", table["epoch"])
         come = [Command("load", name, epoch, arrival) for name in after if name not in here]
         go = [Command("unload", name, ends, arrival) for name in here if name not in after]
+        yield from (replace(each, operation="end") for each in go)
         yield from (*come, *go) if ends == epoch else (*go, *come)
         here = after
 

@@ -27,6 +27,7 @@ ANSWERS = {
     "late": facts.ANSWER_LATE,
     "unloaded": facts.ANSWER_UNLOADED,
     "unknown": facts.ANSWER_UNKNOWN,
+    "ended": facts.ANSWER_ENDED,
 }
 STEPS = ("allocate", "bind", "load", "release")
 

@@ -24,6 +24,11 @@ FRAME_BITS = 18
 SPECIAL = 1 << (FRAME_BITS - 1)
 IMAGE_ALIGN_BYTES = 1024
 LOADER, IDLE = "loader", "idle"
+OPERATIONS = {
+    "load": facts.COMMAND_LOAD,
+    "unload": facts.COMMAND_UNLOAD,
+    "end": facts.COMMAND_END,
+}
 
 
 def special(kind: int, number: int) -> int:
@@ -83,7 +88,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the loaders: "load" or "unload" an application, at an epoch.
+    """A command of the loaders: "load", "end" or "unload" an application, at an epoch.
 
     One of the mailbox comes while the applications run: not before the epoch `arrival`.
     """
@@ -293,8 +298,8 @@ def _slot_words(system: System, name: str) -> tuple[int, int]:
 
 def command_words(system: System, command: Command) -> tuple[int, ...]:
     """A command as the loaders read it."""
-    operation = facts.COMMAND_LOAD if command.operation == "load" else facts.COMMAND_UNLOAD
-    return operation, system.number(command.application), command.epoch, command.arrival
+    number = system.number(command.application)
+    return OPERATIONS[command.operation], number, command.epoch, command.arrival
 
 
 def _channel_words(system: System, channel: Channel) -> tuple[int, ...]:

@@ -183,6 +183,10 @@ def _shared(reader: Reader, tables: Table, number: int) -> Shared:
             why = "there twice" if each in names else "not a task"
             place = f"shared[{number}].tasks"
             raise _fail(reader, place, f"{each} is {why}", "name each task once")
+    others = sorted(names.difference(users))
+    if others and not table.get("open_to_all"):
+        cause = f"{others[0]} is not among them, and could reach the data: it is open to all tasks"
+        raise _fail(reader, f"shared[{number}].tasks", cause, "accept that by open_to_all = true")
     return Shared(table["name"], table["bytes"], users)
 
 

@@ -208,7 +208,7 @@ def test_shared_data_has_sets_of_its_own(tmp_path: Path) -> None:
     assert mail.sets[0] not in (first.sets[0], second.sets[0])
     assert partition.entries_of("one").total() == partition.entries(first.runs).total() + 1
     with pytest.raises(TauError, match="no source and no library .* defines tau_shared_mail_box"):
-        ran(tmp_path, *tables, task(tmp_path, "three", **put), MAILBOX)
+        ran(tmp_path, *tables, task(tmp_path, "three", **put), MAILBOX + "open_to_all = true\n")
 
 
 @pytest.mark.parametrize(
@@ -217,6 +217,7 @@ def test_shared_data_has_sets_of_its_own(tmp_path: Path) -> None:
         ('"mail-box"', '"One"', "the name One is taken"),
         ('"two"', '"three"', "three is not a task"),
         ('"two"', '"one"', "one is there twice"),
+        (', "two"', "", "two is not among them, and could reach the data"),
     ],
 )
 def test_shared_data_of_whom(tmp_path: Path, old: str, new: str, said: str) -> None:

@@ -43,6 +43,7 @@ def command(system: Path, epochs: int, as_json: bool) -> int:
             return run.run_made(folder, campaign.replaced(made, other), longer)
 
         too_late = lateness.late_loads(made.system, done, epochs, again)
+        late_ends = lateness.late_unloads(made.system, done)
         least_start = lateness.least_start(made.system, done, again)
         _, options = run.simulator_of(len(made.system.slots))
         found: dict[str, Any] = {
@@ -53,6 +54,7 @@ def command(system: Path, epochs: int, as_json: bool) -> int:
             "stopped": done.stopped,
             "least_start_cycle": least_start,
             "late_loads": [asdict(each) for each in too_late],
+            "late_unloads": [asdict(each) for each in late_ends],
             **result.document(made.system, done),
         }
     late = [each for each in (*made.system.commands, *made.system.switches) if each.epoch >= epochs]
@@ -72,5 +74,7 @@ def command(system: Path, epochs: int, as_json: bool) -> int:
     for each in too_late:
         where = "switch" if each.application in switched else "command"
         output.warn(each.message, f"give its {where} epoch = {each.smallest_epoch} or more")
-    is_failed = done.stopped or least_start or found["messages"]
+    for end in late_ends:
+        output.warn(end.message, "give its switch a later epoch, or let it arrive earlier")
+    is_failed = done.stopped or least_start or found["messages"] or late_ends
     return EXIT_FAILED if is_failed else EXIT_DONE
