@@ -162,6 +162,9 @@ static bool end_life(struct tau_application *application, uint32_t epoch) {
 
 static uint32_t unload(uint32_t number, uint32_t epoch) {
     struct tau_application *application = &tau_kernel.applications[number];
+    if (application->state == TAU_APPLICATION_ABSENT) {
+        return TAU_COMPOSE_ANSWER_UNLOADED;  // at once: nothing ends with that epoch
+    }
     const bool is_in_time = end_life(application, epoch);
     while (tau_kernel.epoch < epoch) {
         __asm__ volatile("wfi" ::: "memory");  // bound: the epoch comes
