@@ -165,7 +165,11 @@ def test_nothing_is_cut_off_or_overlaps(tmp_path: Path, report: str) -> None:
     assert "another scheme" in " ".join(faults(tmp_path, pale))
 
 
+# No download begins: one that does can stop the browser's clock, and then it never ends.
 SAVED = """<script>
+HTMLAnchorElement.prototype.click = function () {
+  if (!this.download) { throw new Error("a figure without the name of a file"); }
+};
 URL.createObjectURL = (blob) => {
   blob.text().then((text) => {
     const drawn = new DOMParser().parseFromString(text, "image/svg+xml");
