@@ -79,6 +79,7 @@ COMPOSE_SWITCHES = ("memory of use cases, whose loads are admitted by what is fr
 TLB_CHECK = (
     "what this neighbor does not do, and pages that it did not try",
     "responses and deadlines: a neighbor takes its time",
+    "shared data, which is open to all tasks; other replacement than LRU, slower page tables",
     "processors other than the simulated one",
 )
 COMPOSE_RUN = ("inputs other than this run's", "the longest time that a task may take")

@@ -15,6 +15,16 @@ WALKER = ROOT / "kernel/systems/tasks/walker.c"
 ACCESS_CYCLES = 12.03  # Per access of a walker, with its share of the walk, on `small`.
 OBJECT_BYTES = 3000  # One per page; the first page also has the control block.
 KERNEL_SETS = (0,)
+# What a file of tasks begins with.
+HEAD = """\
+format = "tautochrone tasks"
+version = 1
+[kernel]
+colored = true
+stack_bytes = 4096
+data_bytes = 4096
+code_bytes = 0
+"""
 
 
 def walker_arguments(

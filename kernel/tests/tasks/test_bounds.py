@@ -18,18 +18,9 @@ from tautochrone.tlb.tasks import TaskSet, read_tasks
 from tautochrone.tlb.tile import shape
 from tautochrone.tlb.tile.simulation import builder
 
-from kernel.tests.tasks.task_sets import WALKER, walker_arguments
+from kernel.tests.tasks.task_sets import HEAD, WALKER, walker_arguments
 
 SEED, SETS = 11, 10
-HEAD = """\
-format = "tautochrone tasks"
-version = 1
-[kernel]
-colored = true
-stack_bytes = 4096
-data_bytes = 4096
-code_bytes = 0
-"""
 UTILIZATION = 0.5
 TLB = shape.parsed("16x4", latency=6)
 

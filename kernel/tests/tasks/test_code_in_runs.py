@@ -17,19 +17,10 @@ from tautochrone.tlb.tasks import KERNEL, TaskSet, read_tasks
 from tautochrone.tlb.tile import shape
 from tautochrone.tlb.tile.simulation import builder
 
-from kernel.tests.tasks.task_sets import ROOT
+from kernel.tests.tasks.task_sets import HEAD, ROOT
 
 PROGRAM = ROOT / "kernel/tests/tasks/three_pages.c"
 STEPS = 700 * (1 + 2 + 3)  # of a job
-HEAD = """\
-format = "tautochrone tasks"
-version = 1
-[kernel]
-colored = true
-stack_bytes = 4096
-data_bytes = 4096
-code_bytes = 0
-"""
 TASK = """\
 [[task]]
 name = "t{number}"

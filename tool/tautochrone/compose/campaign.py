@@ -99,6 +99,8 @@ class Campaign:
         """Why the check has failed although it found nothing; None if it has not."""
         if self.has_found:
             return None
+        if not (self.searched.lives and self.searched.frames):
+            return "the simulator's record of tables and frames is empty: nothing was searched"
         least = self.request.slots_least
         if self.short:
             one, other, place, slots = min(self.short, key=lambda pair: pair[3])

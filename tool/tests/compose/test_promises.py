@@ -1,6 +1,7 @@
 """What the check searches, on records made by hand: each way to break a promise, and none."""
 
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -190,3 +191,11 @@ def test_a_neighbor_fits_into_the_one_table_of_a_leak(tmp_path: Path) -> None:
     entries = len(pages_of(full, full.applications[0], 0))
     assert full.applications[0].fifos
     assert entries <= facts.LIMIT_ENTRIES // leaks.TABLE_APPLICATIONS
+
+
+def test_a_check_that_searched_nothing_fails() -> None:
+    request = campaign.Request(0, 1, 1, 1, None, None)
+    searched = promises.Searched(lives=1, frames=1)
+    assert campaign.Campaign(request, searched=searched).failure is None
+    for empty in (replace(searched, lives=0), replace(searched, frames=0)):
+        assert "nothing was searched" in str(campaign.Campaign(request, searched=empty).failure)

@@ -16,9 +16,10 @@ from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.compared import EVICTIONS, MISSES, refuse
 from tautochrone.tlb.partition import CODE, PARTS, Partition, roles_of
 from tautochrone.tlb.planning.planner import plan_partition
+from tautochrone.tlb.promise import Promise, broken
 from tautochrone.tlb.run import Choice, run, show
 from tautochrone.tlb.tasks import read_tasks
-from tautochrone.tlb.tile.simulation import builder
+from tautochrone.tlb.tile.simulation import Fault, Job, Records, builder
 from testing.modelled import model_geometry, model_partition
 from tool.tests.tlb import task_files
 from tool.tests.tlb.task_files import ON_TILE, PAGE, pages_of
@@ -181,6 +182,41 @@ def test_who_cannot_share_sets(tmp_path: Path, more: str, said: str) -> None:
     """Itself, one with other releases, and one that asks for sets."""
     with pytest.raises(TauError, match=re.escape(said)):
         task_files.task_set(tmp_path, task_files.task("a"), task_files.task("b", more=more))
+
+
+PROMISED = [
+    Promise("a", "data", 3, 3, ()),
+    Promise("b", "data", None, None, ("b", "kernel")),
+    Promise("kernel", "data", 2, None, ("a",)),
+]
+MISSING = [Job(0, 0, 9, 9, (0, 3, 0), 0), Job(0, 1, 9, 9, (0, 1, 0), 0)]
+
+
+@pytest.mark.parametrize(
+    ("records", "rows"),
+    [
+        ({"jobs": MISSING[:1]}, []),
+        ({"jobs": MISSING}, [("a", MISSES, 3, 1, 4)]),
+        ({"jobs": [replace(MISSING[0], misses=(9, 4, 9))]}, [("a", MISSES, 3, 0, 4)]),
+        ({"jobs": MISSING, "faults": [Fault(0, 5, 0, 0)]}, []),
+        ({"jobs": MISSING, "faults": [Fault(1, 5, 0, 0)]}, [("a", MISSES, 3, 1, 4)]),
+        ({"unfinished": [replace(MISSING[0], misses=(0, 4, 0))]}, [("a", MISSES, 3, 0, 4)]),
+        ({"evictions": {("data", 2, 2): 5, ("data", 0, 2): 1, ("data", 1, 0): 7}}, []),
+        ({"evictions": {("data", 1, 2): 5}}, [("b", EVICTIONS, 0, None, 5)]),
+        ({"evictions": {("data", 2, 0): 6}}, [("kernel", EVICTIONS, 0, None, 6)]),
+        ({"evictions": {("instructions", 2, 1): 6}}, []),
+        ({"evictions": {("data", 1, 1): 2}}, [("a", EVICTIONS, 0, None, 2)]),
+        ({"evictions": {("data", 1, 1): 2}, "faults": [Fault(0, 5, 0, 0)]}, []),
+        (
+            {"evictions": {("data", 2, 1): 2}, "faults": [Fault(0, 5, 0, 0)]},
+            [("a", EVICTIONS, 0, None, 2)],
+        ),
+    ],
+)
+def test_what_records_break(records: dict[str, object], rows: list[tuple[object, ...]]) -> None:
+    """By hand: misses of a run and of a job, evictions by whom, and what a stop excuses."""
+    found = broken(PROMISED, ["a", "b"], Records(**records))  # type: ignore[arg-type]
+    assert [each[:5] for each in found] == rows
 
 
 MAILBOX = '[[shared]]\nname = "mail-box"\nbytes = 4096\ntasks = ["one", "two"]\n'
