@@ -306,7 +306,7 @@ def figure7(costs: Costs, folder: Path) -> dict[str, Any]:
             )
             for number, row in enumerate(FIGURE_7.rows)
         ]
-        entry = entry_cycles(experiment.builder.program_path)
+        entry = entry_cycles(experiment.builder.program_path, TLB.miss_cycles)
         machine = Machine(TLB.miss_cycles, entry, [WAYS], {(0, KERNEL_SET): KERNEL_PAGES})
         bounds = responses(tasks, machine)
         found[name] = {

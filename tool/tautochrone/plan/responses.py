@@ -64,7 +64,7 @@ def make(
             cause = f"the cost of a miss on {partition.geometry.name} is not known"
             raise TauError(cause, "plan for a shape of the tile")
         timings = timings_of(tasks, costs)
-        entry = kernel_entry_cycles(partition, len(timings))
+        entry = kernel_entry_cycles(partition, len(timings), shape.miss_cycles)
     except TauError as error:
         note(f"no bounds of responses: {error.message}", error.next_step)
         return None
@@ -79,7 +79,9 @@ def make(
     )
 
 
-def kernel_entry_cycles(partition: Partition, tasks_count: int) -> EntryCycles:
+def kernel_entry_cycles(
+    partition: Partition, tasks_count: int, miss_cycles: int
+) -> EntryCycles:
     """K of a kernel for so many tasks, at its places. Raises TauError if it has none, or cannot be
     built."""
     from tautochrone.tlb.tile.entry_bound import entry_cycles
@@ -93,7 +95,7 @@ def kernel_entry_cycles(partition: Partition, tasks_count: int) -> EntryCycles:
         )
     with tempfile.TemporaryDirectory() as folder:
         made = builder(Path(folder)).kernel(tasks_count, pages[GLOBALS], pages[STACK])
-        return entry_cycles(made)
+        return entry_cycles(made, miss_cycles)
 
 
 def problems(value: Responses, partition: Partition | None) -> list[str]:
@@ -105,7 +107,7 @@ def problems(value: Responses, partition: Partition | None) -> list[str]:
     unknown = [row.task for row in value.responses if row.task not in principals]
     if unknown:
         return [f"the response of {unknown[0]}, but [tlb] has no such principal"]
-    now = kernel_entry_cycles(partition, len(value.responses))
+    now = kernel_entry_cycles(partition, len(value.responses), value.miss_cycles)
     said = [
         f"{key}_cycles: now {ours}, the plan says {planned}"
         for key, ours, planned in zip(now._fields, now, value.entry, strict=True)

@@ -65,7 +65,7 @@ def run(
     """Build and run; return the command's document. Raises TauError."""
     made = system_of(tasks, partition, choice)
     program = building.program(made)
-    entry = entry_cycles(program)
+    entry = entry_cycles(program, shape.miss_cycles)
     check_periods(tasks, entry)
     found = simulated(program, made, shape, building, choice.warm_up_cycles)
     names = [task.name for task in made.tasks]

@@ -1,13 +1,14 @@
 """The bound of a way through the kernel of tasks: what one entry takes at most, in cycles.
 
-    entry_cycles(program)   # K of the response-time analysis
+    entry_cycles(program, shape.miss_cycles)   # K of the response-time analysis
 
 An entry begins when the timer's cycle comes, or with the task's call or exception. At worst the
-core has just begun the longest instruction of a task: a division, or an access across two pages.
+core has just begun the longest instruction of a task: a division, or an access across two pages,
+which both miss, as does the next fetch. The task may have a lower priority than the analyzed one.
 The entry ends with the first instruction of a task, or with the kernel's nap, after which the next
 entry begins. Paths are computed in the linked program (tile/cycle_bounds.py), whose loops
 over tasks are unrolled. Each access counts as one of the window that hits. Misses of the kernel's
-pages and of the task's instruction are not part of it: the analysis has them.
+pages are not part of it: the analysis has them.
 """
 
 import functools
@@ -36,6 +37,7 @@ WAKE_CYCLES = 10  # More than from the timer's cycle to the instruction after a 
 AHEAD_CYCLES = 3  # Words that a task had fetched ahead of its interruption (tile/fetching.py).
 # Fetching the task's next instruction, across two words, and the words behind it once more.
 FETCH_CYCLES = WINDOW_ANSWER_CYCLES + 1 + AHEAD_CYCLES
+MISSES_MAX = 3  # Of a task's last instruction.
 STRETCH_CYCLES = INTERRUPT_CYCLES + FETCH_CYCLES  # Of them, those between kernel's instructions.
 
 
@@ -50,22 +52,26 @@ class EntryPaths(CyclePaths):
         return 1 + self.window_answer
 
 
-def entry_cycles(program: Path) -> EntryCycles:
-    """The most cycles of an entry. Raises TauError if the program's kernel has no bound."""
+def entry_cycles(program: Path, miss_cycles: int) -> EntryCycles:
+    """The most cycles of an entry, where a miss takes so many more.
+
+    Raises TauError if the program's kernel has no bound.
+    """
     with program.open("rb") as file:
         text = ELFFile(file).get_section_by_name(".text")
-        return _entry_cycles(program, text.data() if text else b"")
+        return _entry_cycles(program, text.data() if text else b"", miss_cycles)
 
 
 @functools.lru_cache(maxsize=32)
-def _entry_cycles(program: Path, _text: bytes) -> EntryCycles:
+def _entry_cycles(program: Path, _text: bytes, miss_cycles: int) -> EntryCycles:
     """Programs with the same text have the same paths, so they are computed once."""
     code = Code(program)
     if VECTORS not in code.symbols:
         raise TauError(f"{program} has no kernel of tasks")
     paths = EntryPaths(code)
     paths.charged |= dict.fromkeys(naps(code), 0)  # An entry ends there.
-    instruction = max(*ARITHMETIC_CYCLES.values(), 1 + 2 * WINDOW_ANSWER_CYCLES)
+    access = 1 + 2 * WINDOW_ANSWER_CYCLES + MISSES_MAX * miss_cycles
+    instruction = max(*ARITHMETIC_CYCLES.values(), access)
     vectors = code.symbols[VECTORS]
     by_timer = instruction + INTERRUPT_CYCLES + paths.from_address(vectors + TIMER_OFFSET_BYTES)
     by_nap = [WAKE_CYCLES + paths.from_address(nap + len(WFI)) for nap in naps(code)]
