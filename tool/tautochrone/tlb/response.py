@@ -88,7 +88,8 @@ def timings_of(tasks: TaskSet, costs: Mapping[str, int]) -> list[Timing]:
     for each in tasks.tasks:
         if each.name not in costs:
             raise TauError(
-                f"{each.name} has no cost, and so no bound", "give its cost_cycles"
+                f"{each.name} has no cost, and so no bound",
+                "give its cost_cycles, or let `tau tlb run` read its code",
             )
     return [
         Timing(each.name, each.period_cycles, costs[each.name]) for each in tasks.by_priority()

@@ -251,7 +251,7 @@ def test_missing_parts_are_named(tmp_path: Path) -> None:
     colored = plan_partition(tasks, geometry).partition
     with pytest.raises(TauError, match="fast has no cost") as caught:
         timings_of(tasks, {"slow": 1})
-    assert caught.value.next_step == "give its cost_cycles"
+    assert caught.value.next_step == "give its cost_cycles, or let `tau tlb run` read its code"
     with pytest.raises(TauError, match="the plan has no principal slow"):
         kept = tuple(each for each in colored.principals if each.name != "slow")
         timings = timings_of(tasks, COSTS)
