@@ -14,12 +14,23 @@ import pytest
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.compared import EVICTIONS, MISSES, refuse
-from tautochrone.tlb.partition import CODE, PARTS, Partition, roles_of
+from tautochrone.tlb.partition import (
+    CODE,
+    GLOBALS,
+    PARTS,
+    STACK,
+    Partition,
+    Principal,
+    Run,
+    roles_of,
+)
 from tautochrone.tlb.planning.planner import plan_partition
-from tautochrone.tlb.promise import Promise, broken
+from tautochrone.tlb.promise import Promise, broken, promises_of, told
 from tautochrone.tlb.run import Choice, run, show
 from tautochrone.tlb.tasks import read_tasks
+from tautochrone.tlb.tile.shape import parsed
 from tautochrone.tlb.tile.simulation import Fault, Job, Records, builder
+from tautochrone.tlb.tile.system import System, TileTask
 from testing.modelled import model_geometry, model_partition
 from tool.tests.tlb import task_files
 from tool.tests.tlb.task_files import ON_TILE, PAGE, pages_of
@@ -182,6 +193,83 @@ def test_who_cannot_share_sets(tmp_path: Path, more: str, said: str) -> None:
     """Itself, one with other releases, and one that asks for sets."""
     with pytest.raises(TauError, match=re.escape(said)):
         task_files.task_set(tmp_path, task_files.task("a"), task_files.task("b", more=more))
+
+
+def placed(name: str, follows: str | None = None, **sets: str) -> TileTask:
+    """A task with a page of its own in each of the sets that a part names by digits."""
+    digits = [(part, int(digit)) for part in sets for digit in sets[part]]
+    runs = tuple(
+        Run(part, (digit + 4 * (ord(name) * 16 + turn)) * PAGE, PAGE)
+        for turn, (part, digit) in enumerate(digits)
+    )
+    place = Principal(name, "", (), (), 0, 0, 0, runs, 0, shares_sets_with=follows)
+    return TileTask(name, 1000, 0, Path(name), (), place)
+
+
+# Sets 0 to 3 of two ways, of data and of code; the kernel's two pages are in set 0. A row: tasks,
+# then what is promised to one: misses of the run and of a job, and who evicts, for data and code.
+LAST_NOT_IN_TURN = [placed("a", globals="1"), placed("b", globals="1"), placed("c", globals="1")]
+IN_TURN = [placed("a", globals="13"), *(placed(n, "a", globals="1", code="2") for n in "bc")]
+PROMISES = [
+    ([placed("a", globals="1", stack="1", code="22")], "a", (2, 2, ""), (2, 2, "")),
+    ([placed("a", globals="12", stack="3")], "a", (3, 3, ""), (0, 0, "")),
+    ([placed("a", globals="1", stack="0")], "a", (None, None, "a kernel"), (0, 0, "")),
+    ([placed("a", globals="1", stack="0")], "kernel", (None, None, "a kernel"), (0, 0, "")),
+    ([placed("a", globals="1")], "kernel", (2, 2, ""), (0, 0, "")),
+    (LAST_NOT_IN_TURN, "c", (None, None, "a b c"), (0, 0, "")),
+    (IN_TURN, "a", (None, 2, "a b c"), (0, 0, "")),
+    (IN_TURN, "c", (None, 1, "a b c"), (1, 1, "")),
+    ([placed("a", globals="111")], "a", (None, None, "a"), (0, 0, "")),
+    ([placed("a", code="3333", stack="3")], "a", (1, 1, ""), (None, None, "a")),
+]
+
+
+@pytest.mark.parametrize(("tasks", "name", "data", "code"), PROMISES)
+def test_what_places_promise(
+    tasks: list[TileTask],
+    name: str,
+    data: tuple[int | None, int | None, str],
+    code: tuple[int | None, int | None, str],
+) -> None:
+    """By hand: only who has an entry in a crowded set is promised less, and only in turn a job is
+    promised its entries."""
+    system = System(parsed("4x2").geometry(), tuple(tasks), 0x100000, 0x104000, 1000)
+    found = {each.tlb: each for each in promises_of(system, ["data", "code"]) if each.name == name}
+    for tlb, (misses, job_misses, evictors) in (("data", data), ("code", code)):
+        order = tuple(found[tlb].evictors)
+        assert sorted(order) == sorted(evictors.split())
+        assert found[tlb][2:4] == (misses, job_misses)
+
+
+def test_a_promise_to_shared_data_counts_for_all_who_use_it() -> None:
+    """Data of b in set 1, beside two pages of a: only b's promise is affected if a is apart."""
+    mail = Principal("mail", "", (), (), 0, 0, 0, (Run(GLOBALS, 0x9000, PAGE),), 0, used_by=("b",))
+    tasks = placed("a", globals="2"), placed("b", globals="1"), placed("c", globals="1")
+    system = System(parsed("4x2").geometry(), tasks, 0x100000, 0x104000, 1000, shared=(mail,))
+    found = {each.name: each for each in promises_of(system, ["data"])}
+    assert found["a"][2:] == (1, 1, ())
+    assert found["b"][2:] == (None, None, ("b", "c"))
+
+
+@pytest.mark.parametrize(
+    ("promises", "line"),
+    [
+        ([], "promised: nothing, since no TLB has sets"),
+        ([Promise("kernel", "data", 1, 1, ())], "promised: nothing, since no TLB has sets"),
+        ([Promise("a", "data", 1, 1, ())], "promised: a: one miss per page and TLB"),
+        (
+            [Promise("a", "data", None, 1, ("a", "c", "b")), Promise("a", "code", 1, 1, ())],
+            "promised: a: one miss per page, TLB and job, after b, c",
+        ),
+        (
+            [Promise("a", "data", None, None, ("a",)), Promise("b", "data", None, None, ("c",))],
+            "promised: a: evicted by nobody else; b: evicted by c only",
+        ),
+    ],
+)
+def test_promises_in_a_line(promises: list[Promise], line: str) -> None:
+    """What `tau tlb run` prints."""
+    assert told(promises) == line
 
 
 PROMISED = [
