@@ -9,7 +9,7 @@ import pytest
 from tautochrone.compose import campaign, leaks, promises
 from tautochrone.compose.audit import ENTRY, HEAD, TABLES_BYTES, VALID, Audit, Entry, Snapshot
 from tautochrone.compose.pages import EXECUTE, READ, WRITE, Page
-from tautochrone.compose.run import Run, Slot, TileRun
+from tautochrone.compose.run import Answer, Mark, Run, Slot, TileRun
 from tautochrone.compose.making import Made, base_of
 from tautochrone.compose.system import Application, Command, Fifo, System, pages_of
 from tautochrone.facts import compose_format as facts
@@ -90,6 +90,100 @@ def test_a_page_begins_with_its_image_and_zeros() -> None:
     assert image.first_wrong(entry, page[:1000] + b"x" + page[1001:]) == CODE + 2024
 
 
+KEYS = {"b": 0x5EED}
+PAGE = facts.SIZE_PAGE_BYTES_MIN
+TOKEN_PAGE, CODE_PAGE, DATA_PAGE = bytes(PAGE), b"code".ljust(PAGE, b"\0"), bytes(4 * PAGE)
+FOREIGN = struct.pack("<I", KEYS["b"])
+LINES = (
+    "application 1: reached: 7\napplication 1: found: x\n"
+    "application 1: fine\napplication 0: reached: b\n"
+)
+
+
+CONTENT = TOKEN_PAGE + CODE_PAGE + DATA_PAGE
+
+
+def life(
+    cycle: int, content: bytes = CONTENT, is_end: bool = False, has_run: bool = False
+) -> Snapshot:
+    """A snapshot of application 0 with this content."""
+    made = snapshot(ENTRIES, OTHER)
+    return replace(made, cycle=cycle, content=content, is_end=is_end, has_run=has_run)
+
+
+def ready(cycle: int, code: int = facts.ANSWER_READY, application: int = 0) -> Answer:
+    """An answer of the loader."""
+    return Answer(application, code, 1, cycle, 10)
+
+
+CLEAN, BAD_END = life(20), life(30, FOREIGN + TOKEN_PAGE[4:] + CODE_PAGE + DATA_PAGE, is_end=True)
+UNCLEARED = TOKEN_PAGE + CODE_PAGE + bytes(4) + b"x" + DATA_PAGE[5:]
+OTHER_TOKENS = b"t" + TOKEN_PAGE[1:] + CODE_PAGE + DATA_PAGE
+NO_PAGE = replace(CLEAN, tables=snapshot(ENTRIES[:2], OTHER).tables, content=TOKEN_PAGE + CODE_PAGE)
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "answers", "found", "lives"),
+    [
+        ([CLEAN], [ready(20)], [], 1),
+        ([CLEAN, life(25)], [ready(10), ready(21)], [], 2),
+        ([CLEAN], [ready(21)], [], 0),  # The life before has no record.
+        ([CLEAN], [ready(20, facts.ANSWER_LATE), ready(5, application=1)], [], 0),
+        ([life(20, is_end=True), BAD_END], [ready(10)], [("memory", 30)], 0),
+        ([CLEAN, BAD_END], [ready(10)], [("memory", 30)], 1),
+        ([life(20, UNCLEARED)], [ready(10)], [("memory", 20)], 1),
+        ([CLEAN, life(25, UNCLEARED)], [ready(10)], [], 1),  # It may write its own pages.
+        ([life(20, OTHER_TOKENS)], [ready(10)], [("token", 20)], 1),
+        ([life(20, OTHER_TOKENS, has_run=True)], [ready(10)], [], 1),  # Another tile's task ran.
+        ([NO_PAGE], [ready(10)], [("rights", 20)], 1),
+        ([NO_PAGE], [ready(30)], [], 0),
+        ([life(25, UNCLEARED), BAD_END], [ready(10)], [("memory", 25), ("memory", 30)], 1),
+    ],
+)
+def test_what_snapshots_break(
+    monkeypatch: pytest.MonkeyPatch,
+    snapshots: list[Snapshot],
+    answers: list[Answer],
+    found: list[tuple[str, int]],
+    lives: int,
+) -> None:
+    """Only the first snapshot of a life shows what the loader put there; each shows a neighbor."""
+    monkeypatch.setattr(promises, "pages_of", lambda *_: PAGES)
+    image = promises.Image(((CODE, b"code"),))
+    monkeypatch.setattr(promises.Image, "of", lambda *_: image)
+    run = Run(0, "", "", [TileRun(answers=answers)], (Audit(tuple(snapshots)),))
+    findings, searched = promises.findings(SYSTEM, run, b"", KEYS, [])
+    assert [(each.resource, each.cycle) for each in findings] == found
+    assert all(each.what.startswith("a: ") and each.what.endswith("tile 0") for each in findings)
+    late = sum(each.code == facts.ANSWER_LATE for each in answers)
+    frames = sum(len(each.content) // PAGE for each in snapshots)
+    assert searched == promises.Searched(lives=lives, frames=frames, late_loads=late)
+
+
+def test_findings_name_page_neighbor_and_rights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool's page may hold anything but a neighbor's words, and a neighbor its own words."""
+    pool = [*PAGES[:2], replace(PAGES[2], kind=facts.PAGE_KIND_POOL)]
+    monkeypatch.setattr(promises, "pages_of", lambda *_: pool)
+    monkeypatch.setattr(promises.Image, "of", lambda *_: promises.Image(((CODE, b"code"),)))
+    foreign = TOKEN_PAGE + CODE_PAGE + FOREIGN + DATA_PAGE[4:]
+    own = replace(snapshot([], OTHER), application=1, cycle=40, content=FOREIGN + bytes(PAGE - 4))
+    audit = Audit((life(20, UNCLEARED), life(30, foreign), own))
+    tiles = [TileRun(answers=[ready(10)], marks=[Mark(1, 1, 3), Mark(0, 1, 4), Mark(1, 2, 5)])]
+    run = Run(0, LINES, "", tiles, (audit,))
+    found, searched = promises.findings(SYSTEM, run, b"", KEYS, [])
+    texts = [(each.what, each.resource) for each in found if each.cycle in (0, 30)]
+    assert texts == [
+        ("b reached: 7", "rights"),
+        ("b found: x", "kernel state"),
+        (f"a: the page at {DATA:#x} has words of b on tile 0", "memory"),
+    ]
+    assert searched.probes == 2
+    table = snapshot([ENTRIES[0], words(Page(CODE, 0, READ | WRITE), 80)])
+    said = promises._wrong_table(table, PAGES, False)
+    assert said == (f"the page at {CODE:#x} allows read/write, not read/execute", "rights")
+    assert promises._rights(0) == "nothing"
+
+
 def slot(number: int, is_idle: bool, calls: int = 0) -> Slot:
     """A slot of application 0, or of the loader."""
     owner = (facts.SLOT_LOADER << 8, 0, 1 << 8)[number % 3]
@@ -98,17 +192,18 @@ def slot(number: int, is_idle: bool, calls: int = 0) -> Slot:
 
 
 @pytest.mark.parametrize(
-    ("slots", "lost"),
+    ("slots", "lost", "ran"),
     [
-        ([(True, 0), (False, 0), (False, 0)], None),  # Not promised yet.
-        ([(True, 0), (False, 0), (True, 0)], 7),
-        ([(True, 0), (True, 0), (False, 0)], 4),
-        ([(True, 0), (True, 1), (True, 0)], None),  # It has ended.
-        ([(True, 0), (True, 1), (False, 0)], None),  # It has waited.
+        ([(True, 0), (False, 0), (False, 0)], None, 2),  # Not promised yet.
+        ([(True, 0), (False, 0), (True, 0)], 7, 1),
+        ([(True, 0), (True, 0), (False, 0)], 4, 1),
+        ([(True, 0), (True, 0), (True, 0)], 4, 1),  # The first one is named.
+        ([(True, 0), (True, 1), (True, 0)], None, 2),  # It has ended.
+        ([(True, 0), (True, 1), (False, 0)], None, 2),  # It has waited.
     ],
 )
 def test_a_task_gets_its_slots_until_it_ends(
-    slots: list[tuple[bool, int]], lost: int | None
+    slots: list[tuple[bool, int]], lost: int | None, ran: int
 ) -> None:
     done = [
         slot(3 * frame + place, *own) if place == 1 else slot(3 * frame + place, True)
@@ -119,7 +214,25 @@ def test_a_task_gets_its_slots_until_it_ends(
     assert [each.what for each in found] == (
         [f"a.work did not get slot {lost} of tile 0"] if lost is not None else []
     )
-    assert counts.slots_promised == 2
+    assert (counts.slots_promised, counts.slots_run) == (2, ran)
+
+
+def test_the_first_lost_slot_of_all_tiles_is_a_finding() -> None:
+    """Of application b, whose second life begins with epoch 3, with slots of its own again."""
+    commands = tuple(
+        Command(operation, "b", epoch)
+        for epoch, operation in enumerate(("load", "unload", "load"), start=1)
+    )
+    system = replace(SYSTEM, slots=2 * SYSTEM.slots, commands=commands)
+    owned = {5: (True, 1), 8: (False, 0), 11: (True, 0)}  # Idle or not, and calls, of b's slots.
+    slots = [slot(number, *owned.get(number, (False, 0))) for number in range(12)]
+    tiles = [TileRun(slots=slots), TileRun(slots=slots)]
+    run = Run(0, "", "", tiles, (Audit(), Audit()))
+    found, searched = promises.findings(system, run, b"", {}, ["b"])
+    assert [(each.what, each.cycle) for each in found] == [
+        ("b.work did not get slot 11 of tile 0", 11_000)
+    ]
+    assert (searched.slots_promised, searched.slots_run) == (4, 2)
 
 
 def test_memory_differs_from_alone_up_to_the_first_event_that_moved() -> None:
