@@ -6,6 +6,7 @@ Constants count, so do the helpers that the code pulls in (the compiler's and me
 malloc + free; the same + init; the same + realloc.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +20,35 @@ COLUMNS = ("malloc_free", "with_init", "with_realloc")
 OURS = ("tlsf", "budget", "pools")
 
 
+def compiled(
+    isa_name: str, sources: Iterable[Path], flags: tuple[str, ...], label: str
+) -> list[str]:
+    """Objects of C files for a target."""
+    isa, options = ISAS[isa_name], ("-ffreestanding", *flags)
+    return [
+        str(compile_c(isa, source, options, OUT / f"{label}-{source.stem}.o")) for source in sources
+    ]
+
+
+def linked(isa_name: str, objects: list[str], keep: Iterable[str], label: str) -> int:
+    """Bytes of the functions KEEP of objects, linked with all that they reach."""
+    isa, image = ISAS[isa_name], OUT / f"{label}.elf"
+    link(isa, [*objects, "-lc", "-lgcc"], [*keep], image, isa.library_flags)
+    return sizes_of(image)[0]
+
+
 def our_sizes(
     system: str, isa_name: str, check_level: int, optimize: str = "-Os"
 ) -> dict[str, int]:
     """Bytes of each column for one of our heaps at a check level."""
-    isa = ISAS[isa_name]
-    objects = []
-    for name in CORE_FILES[system]:
-        output = OUT / f"{Path(name).stem}-{isa_name}-{check_level}{optimize}.o"
-        flags = (optimize, "-ffreestanding", f"-DTAU_CHECK_LEVEL={check_level}")
-        objects.append(str(compile_c(isa, ROOT / name, flags, output)))
-    prefix = f"tau_{system}_"
-    keep = [f"{prefix}malloc", f"{prefix}free"]
-    result = {}
-    for column, added in zip(COLUMNS, ("", "init", "realloc")):
-        if added:
-            keep.append(prefix + added)
-        image = OUT / f"{system}-{isa_name}-{check_level}{optimize}-{column}.elf"
-        link(isa, [*objects, "-lc", "-lgcc"], keep, image, isa.library_flags)
-        result[column] = sizes_of(image)[0]
-    return result
+    label = f"{system}-{isa_name}-{check_level}{optimize}"
+    sources = [ROOT / name for name in CORE_FILES[system]]
+    objects = compiled(isa_name, sources, (optimize, f"-DTAU_CHECK_LEVEL={check_level}"), label)
+    keep = [f"tau_{system}_{verb}" for verb in ("malloc", "free", "init", "realloc")]
+    return {
+        column: linked(isa_name, objects, keep[:count], f"{label}-{column}")
+        for count, column in enumerate(COLUMNS, 2)
+    }
 
 
 def peer_sizes(name: str, isa_name: str) -> dict[str, int]:

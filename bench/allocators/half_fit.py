@@ -1,17 +1,23 @@
-"""Half-fit compared with TLSF: the longest paths of malloc and free, of o1heap and of ours.
+"""Half-fit compared with TLSF: the longest paths of malloc and free, of o1heap and of ours, and
+their code on Cortex-M4.
 
     python -m bench.allocators.half_fit    the table of docs/design/tlsf.md
 
-o1heap's C, version 2, comes in its crate, which cargo fetches; it is compiled as ours is, its
-assertions off.
+o1heap's C, version 2, comes in its crate, which cargo fetches. It is compiled as ours is. Its
+assertions, off or on, stand beside our checks of levels 0 and 1. On, malloc asserts that the block
+it takes is large enough and not in use; free, that the pointer lies in the heap, and that its block
+is in use and has a possible size. They read no neighbor's size and follow no link back.
 """
 
 import json
 from pathlib import Path
+from typing import Any
 
+from bench.allocators import code_size
 from bench.allocators.images import OUT, RUST_PACKAGES, PeerMissing, run
-from tautochrone.machine.longest_path import bound_instructions
+from tautochrone.machine.core_build import Build
 from tautochrone.machine.images import ISAS, build_image, core_image
+from tautochrone.machine.longest_path import bound_instructions
 
 CRATE_VERSION = "0.0.2"
 MANIFEST = f"""[package]
@@ -24,6 +30,7 @@ o1heap = "={CRATE_VERSION}"
 """
 COLUMNS = ("rv32", "rv32zbb", "m4")
 FUNCTIONS = ("o1heapAllocate", "o1heapFree")
+ASSERTIONS = ("(void)(x)", "((x)?(void)0:__builtin_trap())")  # off, on
 
 
 def source() -> Path:
@@ -32,7 +39,7 @@ def source() -> Path:
     (folder / "src").mkdir(parents=True, exist_ok=True)
     (folder / "src" / "lib.rs").touch()
     (folder / "Cargo.toml").write_text(MANIFEST)
-    # All that it wants of the C library where assertions are off.
+    # All that it wants of the C library where we define the assertions.
     (folder / "assert.h").write_text("#define static_assert _Static_assert\n")
     command = ["cargo", "metadata", "--format-version", "1"]
     packages = json.loads(run(command, "crate o1heap", RUST_PACKAGES, cwd=folder))["packages"]
@@ -43,33 +50,57 @@ def source() -> Path:
     return path
 
 
-def flags(c_file: Path) -> tuple[str, ...]:
+def flags(c_file: Path, check_level: int = 0) -> tuple[str, ...]:
     """How it is compiled."""
-    return ("-DO1HEAP_ASSERT(x)=(void)(x)", f"-I{OUT / 'o1heap'}", f"-I{c_file.parent}")
+    assertion = f"-DO1HEAP_ASSERT(x)={ASSERTIONS[check_level]}"
+    return (assertion, f"-I{OUT / 'o1heap'}", f"-I{c_file.parent}")
 
 
-def bounds(isa: str, c_file: Path) -> tuple[str, str]:
-    """`malloc / free` of our TLSF and of o1heap."""
-    ours = core_image("tlsf", isa)
-    words = ("o1heap", isa, [c_file], flags(c_file), (), "tau_none")
-    theirs = build_image(*words, keep=FUNCTIONS)
-    pairs = (ours.elf, ("tau_tlsf_malloc", "tau_tlsf_free")), (theirs.elf, FUNCTIONS)
-    first, second = (
-        " / ".join(str(bound_instructions(elf, name)) for name in names) for elf, names in pairs
-    )
-    return first, second
+def row(name: str, build: Build, c_file: Path | None) -> dict[str, Any]:
+    """`malloc / free` on each target, and bytes of code: of C_FILE, or of our TLSF."""
+    level, optimize = build.check_level, build.optimize
+    found: dict[str, Any] = {"name": name, "optimize": optimize, "check_level": level}
+    for isa in COLUMNS:
+        if c_file is None:
+            elf, names = core_image("tlsf", isa, build).elf, ("tau_tlsf_malloc", "tau_tlsf_free")
+        else:
+            words = ("o1heap", isa, [c_file], flags(c_file, level), (), "tau_none", optimize)
+            elf, names = build_image(*words, keep=FUNCTIONS).elf, FUNCTIONS
+        found[isa] = " / ".join(str(bound_instructions(elf, each)) for each in names)
+    if c_file is None:
+        found["code_m4_bytes"] = code_size.our_sizes("tlsf", "m4", level, optimize)["malloc_free"]
+    else:
+        label = f"o1heap-m4-{level}{optimize}"
+        built = code_size.compiled("m4", [c_file], (optimize, *flags(c_file, level)), label)
+        found["code_m4_bytes"] = code_size.linked("m4", built, FUNCTIONS, label)
+    return found
+
+
+def measure() -> list[dict[str, Any]]:
+    """A row for each allocator, optimization and check level; a crate that is not to be had is
+    "missing" with the cause."""
+    rows = []
+    for build in (Build(level, optimize) for optimize in ("-O2", "-Os") for level in (0, 1)):
+        title = f"o1heap 2, crate {CRATE_VERSION}"
+        try:
+            rows.append(row(title, build, source()))
+        except PeerMissing as cause:
+            rows.append({"name": title, "optimize": build.optimize, "missing": cause.message})
+        rows.append(row("our TLSF", build, None))
+    return rows
 
 
 def table() -> list[str]:
     """The lines of the table, measured."""
-    c_file = source()
-    columns = [bounds(isa, c_file) for isa in COLUMNS]
     titles = " | ".join(ISAS[isa].title for isa in COLUMNS)
-    rows = zip((f"o1heap, crate {CRATE_VERSION}", "our TLSF"), (1, 0), strict=True)
     return [
-        f"| malloc / free, longest path, -O2, no checks | {titles} |",
-        "|---" * (len(COLUMNS) + 1) + "|",
-        *(f"| {name} | {' | '.join(column[row] for column in columns)} |" for name, row in rows),
+        f"| malloc / free, longest path | {titles} | bytes on Cortex-M4 |",
+        "|---" * (len(COLUMNS) + 2) + "|",
+        *(
+            f"| {each['name']}, {each['optimize']}, checks {('off', 'on')[each['check_level']]}"
+            f" | {' | '.join(each[isa] for isa in COLUMNS)} | {each['code_m4_bytes']} |"
+            for each in measure()
+        ),
     ]
 
 

@@ -1,4 +1,5 @@
-"""Allocators compared on the same traces in one run: instructions per call, footprint, code size.
+"""Allocators compared on the same traces in one run: instructions per call, footprint, code size,
+and the longest paths of ours and of o1heap at -O2 and -Os, checks off and on.
 
     python -m bench allocators [--quick] [PROGRAM …] [RECORDING.tau …]
 
@@ -17,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.allocators import code_size, ours, peers, programs, synthetic
+from bench.allocators import code_size, half_fit, ours, peers, programs, synthetic
 from bench.allocators.images import PEERS, PeerMissing
 from bench.commands import first_line
 from bench.runner import Bench, Given
@@ -132,6 +133,7 @@ def measure(given: Given) -> dict[str, Any]:
         "command": "bench allocators",
         "conditions": {"tautochrone": __version__, "machine": platform.machine(), **versions},
         "rows": results,
+        "bounds": half_fit.measure(),
         "code_size": code_size.measure(),
     }
 
