@@ -44,7 +44,7 @@
 // with, so it does not link with a core that was built otherwise. Nor do a budgeted heap or pools
 // with a TLSF of other options.
 #define TAU_TLSF_BUILT                                                                             \
-    TAU_BUILT_JOINED(TAU_WORD_BITS, TAU_CHECK_LEVEL, TAU_JUNK_FILL, TAU_BUILT_FOR)
+    TAU_BUILT_JOINED(TAU_BUILT_WORDS, TAU_CHECK_LEVEL, TAU_JUNK_FILL, TAU_BUILT_FOR)
 #define TAU_BUILT_JOINED(word, check, fill, optimized) TAU_BUILT_NAME(word, check, fill, optimized)
 // A program with a second copy of the core gives its constant a name of its own.
 #ifndef TAU_BUILT_NAME
@@ -55,28 +55,50 @@
 #if TAU_WORD_BITS == 32
 typedef uint32_t tau_word;
 typedef int32_t tau_signed_word;
-#define TAU_ALIGNMENT 8u
-#define TAU_ALIGNMENT_LOG2 3u
 #elif TAU_WORD_BITS == 64
 typedef uint64_t tau_word;
 typedef int64_t tau_signed_word;
-#define TAU_ALIGNMENT 16u
-#define TAU_ALIGNMENT_LOG2 4u
 #else
 #error "TAU_WORD_BITS must be 32 or 64"
+#endif
+
+// Every object starts at a multiple of this. The default is two words. A heap of 32-bit words may
+// have one word, 4: objects then take up to 4 bytes less, and those that need more, such as a `double`,
+// must be requested with tau_tlsf_aligned_alloc.
+#define TAU_ALIGNMENT_DEFAULT (TAU_WORD_BITS / 4u)
+#ifndef TAU_ALIGNMENT
+#define TAU_ALIGNMENT TAU_ALIGNMENT_DEFAULT
+#endif
+#if TAU_ALIGNMENT == TAU_ALIGNMENT_DEFAULT
+#define TAU_BUILT_WORDS TAU_WORD_BITS
+#elif TAU_ALIGNMENT == 4 && TAU_WORD_BITS == 32
+#define TAU_BUILT_WORDS 32_align4
+#else
+#error "TAU_ALIGNMENT must be TAU_WORD_BITS / 4, or 4 with TAU_WORD_BITS 32"
+#endif
+#define TAU_ALIGNMENT_LOG2 (TAU_ALIGNMENT == 4 ? 2u : TAU_ALIGNMENT == 8 ? 3u : 4u)
+
+// 1: the program has no object that needs more than TAU_ALIGNMENT, or requests it with its
+// alignment. Without it, a smaller alignment than the compiler's largest is refused.
+#ifndef TAU_ALIGNMENT_BELOW_MAX
+#define TAU_ALIGNMENT_BELOW_MAX 0
 #endif
 
 // C17 and C++ spell it differently, and both include the core's headers.
 #ifdef __cplusplus
 #define TAU_STATIC_ASSERT static_assert
+#define TAU_ALIGNMENT_OF(type) alignof(type)
 #else
 #define TAU_STATIC_ASSERT _Static_assert
+#define TAU_ALIGNMENT_OF(type) _Alignof(type)
 #endif
 
 TAU_STATIC_ASSERT(TAU_ALIGNMENT == 1u << TAU_ALIGNMENT_LOG2,
                   "the two forms of the alignment agree");
-TAU_STATIC_ASSERT(TAU_ALIGNMENT == 2 * sizeof(tau_word),
-                  "a payload starts one word behind an odd word");
+TAU_STATIC_ASSERT(TAU_ALIGNMENT == TAU_ALIGNMENT_DEFAULT || TAU_ALIGNMENT_BELOW_MAX ||
+                      TAU_ALIGNMENT % TAU_ALIGNMENT_OF(max_align_t) == 0,
+                  "TAU_ALIGNMENT is too small for a double: build with the default, or with "
+                  "-DTAU_ALIGNMENT_BELOW_MAX=1 if no object needs more");
 TAU_STATIC_ASSERT(sizeof(void *) * 8 >= TAU_WORD_BITS, "a word is never wider than a pointer");
 TAU_STATIC_ASSERT(TAU_CHECK_LEVEL >= 0 && TAU_CHECK_LEVEL <= 2, "levels are 0, 1, 2");
 

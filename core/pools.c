@@ -278,7 +278,7 @@ static unsigned pools_size_level(const struct tau_budget_class *bands, size_t co
     size_t band = 0;
     uintptr_t border_step = UINTPTR_MAX;
     while (level <= POOLS_SIZE_LEVEL_MAX && band + 1 < count) {  // bound: levels * COUNT
-        const size_t units = pools_units_of(bands[band].size_bytes);
+        const size_t units = pools_border_of(&bands[band]);
         const uintptr_t step = budget_step_of((tau_word)units, level);
         const bool is_inside = step == budget_step_of((tau_word)units + 1, level);
         if (is_inside && step == border_step) {
@@ -309,7 +309,7 @@ static enum tau_status pools_lay_out(struct budget_layout *layout, unsigned *lev
         return status;
     }
     for (size_t band = 1; band < count; band++) {  // bound: TAU_BUDGET_CLASSES_MAX
-        if (pools_units_of(bands[band - 1].size_bytes) >= pools_units_of(bands[band].size_bytes)) {
+        if (pools_border_of(&bands[band - 1]) >= pools_border_of(&bands[band])) {
             return TAU_PLAN_INVALID;
         }
     }
@@ -318,7 +318,7 @@ static enum tau_status pools_lay_out(struct budget_layout *layout, unsigned *lev
         return TAU_PLAN_INVALID;
     }
     const size_t steps =
-        budget_step_of((tau_word)pools_units_of(bands[count - 1].size_bytes), *level) + 1;
+        budget_step_of((tau_word)pools_border_of(&bands[count - 1]), *level) + 1;
     budget_lay_out_tables(layout, tau_bits_round_up((count + 1) * sizeof(tau_word), TAU_ALIGNMENT),
                           steps);
     return TAU_OK;
@@ -332,11 +332,11 @@ static void pools_write_sizes(struct tau_pools *heap, const struct tau_budget_cl
     uintptr_t step = 0;
     fields->size_table = tau_link_to(&heap->blocks, &heap->blocks.owner[fields->sizes]);
     fields->size_level = (uint8_t)level;
-    fields->size_units_max = (uint32_t)pools_units_of(bands[count - 1].size_bytes);
+    fields->size_units_max = (uint32_t)pools_border_of(&bands[count - 1]);
     for (size_t band = 0; band < count; band++) {
         const uint8_t index = heap->blocks.owner[fields->order + band];
         const uintptr_t last =
-            budget_step_of((tau_word)pools_units_of(bands[band].size_bytes), level);
+            budget_step_of((tau_word)pools_border_of(&bands[band]), level);
         if (band + 1 < count) {
             const uint8_t next = heap->blocks.owner[fields->order + band + 1];
             budget_class_at(&heap->blocks, index)->larger =

@@ -16,7 +16,9 @@
 
 #include "core/hierarchy.c"
 
+#if TAU_ALIGNMENT == TAU_ALIGNMENT_DEFAULT
 #include "core/page_heap.c"
+#endif
 
 #include "core/buddy.c"
 

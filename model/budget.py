@@ -53,6 +53,11 @@ class Region:
         self.returned.append(bucket)
 
 
+def bucket_of(size_bytes: int, unit: int, word: int) -> int:
+    """The bucket of a request: 0 of no object, else a multiple of UNIT with room for two words."""
+    return max(round_up(size_bytes, unit), 2 * word) if size_bytes else 0
+
+
 class Budget:
     """A heap of SIZE_BYTES at address BASE for the plan CLASSES.
 
@@ -69,11 +74,13 @@ class Budget:
         word_bits: int = 32,
         check_level: int = 1,
         base: int = 0,
+        unit: int = 0,
     ) -> None:
         """Lays out the regions. Raises ValueError if the plan is invalid or too large."""
-        self.unit = word_bits // 8 * 2
+        self.unit = unit or 2 * word_bits // 8
+        self.word = word_bits // 8
         self.base = base
-        self.regions = [Region(round_up(size, self.unit), count) for size, count in classes]
+        self.regions = [Region(bucket_of(size, self.unit, self.word), count) for size, count in classes]
         if len({region.bucket_bytes for region in self.regions}) != len(classes) or any(
             region.bucket_bytes == 0 or region.count == 0 for region in self.regions
         ):
@@ -94,10 +101,11 @@ class Budget:
                 word_bits,
                 check_level,
                 base=base + position,
+                unit=self.unit,
             )
 
     def _region_of_size(self, request_bytes: int) -> Region | None:
-        bucket_bytes = round_up(request_bytes, self.unit)
+        bucket_bytes = bucket_of(request_bytes, self.unit, self.word)
         for region in self.regions:
             if region.bucket_bytes == bucket_bytes:
                 return region

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.budget import Region
+from model.budget import Region, bucket_of
 from model.tlsf import round_up
 
 ALIGNMENT_MAX = 4096
@@ -35,10 +35,12 @@ class Pools:
         control_bytes: int,
         word_bits: int = 32,
         alignment: int = 0,
+        unit: int = 0,
     ) -> None:
         """Lay out the pools. Raises ValueError if the bands or the alignment are invalid."""
-        self.unit = word_bits // 8 * 2
-        self.bands = [Band(round_up(size, self.unit), count) for size, count in bands]
+        self.unit = unit or 2 * word_bits // 8
+        word = word_bits // 8
+        self.bands = [Band(bucket_of(size, self.unit, word), count) for size, count in bands]
         sizes = [band.bucket_bytes for band in self.bands]
         if sorted(set(sizes)) != sizes or any(not each.count for each in self.bands) or 0 in sizes:
             raise ValueError("PLAN_INVALID")

@@ -43,7 +43,7 @@ class Tlsf:
     """A heap in SIZE_BYTES of memory at address BASE whose control block takes CONTROL_BYTES.
 
     The control block's size is a fact of the build, so the caller says it
-    (statistics.control_bytes). BASE matters for alignments only.
+    (statistics.control_bytes). BASE matters for alignments only. UNIT is the alignment; 0: two words.
     """
 
     def __init__(
@@ -54,10 +54,12 @@ class Tlsf:
         check_level: int = 1,
         pool_max_bytes: int = 0,
         base: int = 0,
+        unit: int = 0,
     ) -> None:
         """Lays out the first pool. Raises ValueError if the memory cannot hold one block."""
         self.word = word_bits // 8
-        self.unit = 2 * self.word
+        self.unit = unit or 2 * self.word
+        self.block_min = 4 * self.word
         self.check_level = check_level
         self.size_max = 2**64 - 1  # the largest value of the host's size_t
         self.base = base
@@ -92,7 +94,7 @@ class Tlsf:
         """Makes a pool of the bytes from offset START to END."""
         payload = round_up(self.base + start + self.word, self.unit) - self.base
         sentinel = (self.base + end) // self.unit * self.unit - self.base
-        if sentinel - payload < 2 * self.unit:
+        if sentinel - payload < self.block_min:
             return "POOL_TOO_SMALL"
         if sentinel - payload > self.pool_max_bytes:
             return "POOL_TOO_LARGE"
@@ -142,7 +144,7 @@ class Tlsf:
         """S of SPEC for a request."""
         canary_words = 1 if self.check_level >= 2 else 0
         needed = request_bytes + self.word * (1 + canary_words + extra_words)
-        return max(round_up(needed, self.unit), 2 * self.unit)
+        return max(round_up(needed, self.unit), self.block_min)
 
     def usable_size(self, offset: int) -> int:
         """Payload bytes of the used block at OFFSET that belong to its user."""
@@ -206,7 +208,7 @@ class Tlsf:
     def _split(self, pool: Pool, index: int, size_bytes: int) -> None:
         """Step 3 of malloc: what the used block at INDEX has too much becomes a free block."""
         block = pool.blocks[index]
-        if block.size_bytes - size_bytes >= 2 * self.unit:
+        if block.size_bytes - size_bytes >= self.block_min:
             self._cut(pool, index, size_bytes)
 
     def _cut(self, pool: Pool, index: int, size_bytes: int) -> None:
@@ -255,13 +257,13 @@ class Tlsf:
         if alignment <= self.unit:
             return self.malloc(request_bytes)
         size_bytes = self.block_size(request_bytes, 1)
-        block = self._search(size_bytes + alignment + self.unit)
+        block = self._search(size_bytes + alignment + self.block_min - self.unit)
         if block is None:
             return self._refuse()
         self._list_take(block)
         pool, index = self._find(block.payload)
         payload = round_up(self.base + block.payload, alignment) - self.base
-        while 0 < payload - block.payload < 2 * self.unit:
+        while 0 < payload - block.payload < self.block_min:
             payload += alignment
         if payload != block.payload:
             gap = Block(block.payload, payload - block.payload)
@@ -309,7 +311,7 @@ class Tlsf:
         previous = self._neighbor(pool, index - 1)
         if size_bytes <= block.size_bytes:
             tail = block.size_bytes - size_bytes
-            if tail >= 2 * self.unit or (tail >= self.unit and following is not None):
+            if tail >= self.block_min or (tail >= self.unit and following is not None):
                 self._cut(pool, index, size_bytes)
             return offset
         following_bytes = following.size_bytes if following is not None else 0

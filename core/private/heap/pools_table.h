@@ -22,6 +22,13 @@ TAU_INLINE uintptr_t pools_units_of(size_t size_bytes) {
     return (uintptr_t)(size_bytes - 1) >> TAU_ALIGNMENT_LOG2;
 }
 
+// The largest size of BAND, so counted.
+TAU_INLINE uintptr_t pools_border_of(const struct tau_budget_class *band) {
+    const bool is_bucket_larger = TAU_ALIGNMENT < BUDGET_BUCKET_MIN_BYTES;  // see budget_bucket_for
+    return pools_units_of(is_bucket_larger ? budget_bucket_for(band->size_bytes)
+                                           : band->size_bytes);
+}
+
 TAU_INLINE bool pools_has_band(const struct tau_pools *heap, size_t size_bytes) {
     return __builtin_expect(
         pools_units_of(size_bytes) <= budget_fields_of(&heap->blocks)->size_units_max, 1);

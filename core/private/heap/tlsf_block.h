@@ -18,8 +18,7 @@
 #include "core/tlsf.h"
 
 #define TLSF_WORD_BYTES sizeof(tau_word)
-#define TLSF_BLOCK_MIN_BYTES ((tau_word)(2 * TAU_ALIGNMENT))
-#define TLSF_SIZE_MASK (~(tau_word)(TAU_ALIGNMENT - 1))
+#define TLSF_BLOCK_MIN_BYTES ((tau_word)(4 * TLSF_WORD_BYTES))
 #define TLSF_CANARY ((tau_word)0x7a75c0de5aa5f00dULL)
 #define TLSF_CANARY_BYTES (TAU_CHECK_LEVEL >= 2 ? TLSF_WORD_BYTES : 0u)
 #define TLSF_WORDS_MAX 32u
@@ -27,8 +26,13 @@
 // Header flags.
 #define TLSF_FREE ((tau_word)1)
 #define TLSF_PREVIOUS_FREE ((tau_word)2)
+#if TAU_ALIGNMENT >= 8
 #define TLSF_ALIGNED ((tau_word)4)
+#else
+#define TLSF_ALIGNED ((tau_word)1 << 31)  // two bits are free below a size, and pools end at 2^30
+#endif
 #define TLSF_FLAGS (TLSF_FREE | TLSF_PREVIOUS_FREE | TLSF_ALIGNED)
+#define TLSF_SIZE_MASK (~((tau_word)(TAU_ALIGNMENT - 1) | TLSF_ALIGNED))
 #define TLSF_NO_BLOCK (TLSF_FREE | TLSF_PREVIOUS_FREE)  // two neighbors are never both free
 
 #if TAU_WORD_BITS == 64
@@ -68,8 +72,7 @@ struct tlsf_pool {
 
 _Static_assert(sizeof(struct tlsf_fields) == 7 * TLSF_WORD_BYTES + 2 * sizeof(uint32_t),
                "no padding in the control block");
-_Static_assert(TLSF_BLOCK_MIN_BYTES == 4 * TLSF_WORD_BYTES,
-               "header, next, back and footer fit the smallest block");
+_Static_assert((TLSF_SIZE_MASK & TLSF_FLAGS) == 0, "a size and the flags share no bit");
 
 TAU_INLINE struct tlsf_fields *tlsf_fields_of(const struct tau_tlsf *heap) {
     return (struct tlsf_fields *)(uintptr_t)heap - 1;
@@ -105,6 +108,9 @@ TAU_INLINE tau_word tlsf_size_of(const tau_word *payload) {
 TAU_INLINE tau_word tlsf_key_of(tau_word size) {
     return (size >> TAU_ALIGNMENT_LOG2) - 1;
 }
+
+// The smallest block's key.
+#define TLSF_KEY_MIN ((TLSF_BLOCK_MIN_BYTES >> TAU_ALIGNMENT_LOG2) - 1)
 
 TAU_INLINE tau_word *tlsf_head_of(const struct tau_tlsf *heap, uintptr_t class) {
     return (tau_word *)((uintptr_t)tlsf_fields_of(heap) - class * TLSF_WORD_BYTES);

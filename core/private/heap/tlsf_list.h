@@ -165,7 +165,7 @@ TAU_INLINE tau_word tlsf_keep(struct tau_tlsf *heap, tau_word *payload, tau_word
     TAU_ASSERT((header & ~TLSF_SIZE_MASK) == TLSF_FREE);
     TAU_ASSERT(header >= size);
     const tau_word rest = header - size;
-    if (TAU_ON_LONGEST_PATH((tau_signed_word)tlsf_key_of(rest) > 0)) {
+    if (TAU_ON_LONGEST_PATH((tau_signed_word)tlsf_key_of(rest) >= (tau_signed_word)TLSF_KEY_MIN)) {
         payload[-1] = size | flags;
         tlsf_insert(heap, tlsf_after(payload, size), rest);
         return size;

@@ -14,7 +14,7 @@ TAU_INLINE tau_word tlsf_needed(const struct tau_tlsf *heap, size_t request, siz
     if (extra != 0 && (request == 0 || request + beyond < request)) {
         return 0;
     }
-    if ((intptr_t)(size >> TAU_ALIGNMENT_LOG2) - 1 <= 0) {
+    if ((intptr_t)(size >> TAU_ALIGNMENT_LOG2) - 1 <= (intptr_t)TLSF_KEY_MIN - 1) {
         return request - 1 < TLSF_BLOCK_MIN_BYTES
                    ? TLSF_BLOCK_MIN_BYTES
                    : 0;  // 0, or so large that the sum wrapped around

@@ -13,6 +13,9 @@
 #include "core/private/heap/tlsf_merge.h"
 #include "core/private/heap/tlsf_request.h"
 
+_Static_assert(TAU_ALIGNMENT == TAU_ALIGNMENT_DEFAULT,
+               "a heap on pages has the default alignment: leave core/page_heap.c out");
+
 // Gap between a block's payload and its object, if the object starts a page.
 #define PAGED_START_GAP ((tau_word)(2 * TAU_ALIGNMENT))
 

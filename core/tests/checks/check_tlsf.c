@@ -40,7 +40,7 @@ static tau_word header_at(const unsigned char *payload) {
 }
 
 static tau_word header_size(const unsigned char *payload) {
-    return header_at(payload) & ~(tau_word)(TAU_ALIGNMENT - 1);
+    return header_at(payload) & ~((tau_word)(TAU_ALIGNMENT - 1) | TLSF_ALIGNED);
 }
 
 static const unsigned char *address_of(const struct check_walk *walk, tau_word link) {
@@ -135,8 +135,8 @@ static bool row_holds(struct check_walk *walk, const struct check_row *row) {
     }
     while (payload != row->sentinel) {  // bound: each step is at least the smallest block
         tau_word size = header_size(payload);
-        if (size < 2 * TAU_ALIGNMENT || size > (size_t)(row->sentinel - payload) ||
-            (header_at(payload) & (TAU_ALIGNMENT - 1)) > flags) {
+        if (size < 4 * sizeof(tau_word) || size > (size_t)(row->sentinel - payload) ||
+            (header_at(payload) & (TAU_ALIGNMENT - 1) & ~flags) != 0) {
             return false;
         }
         if ((header_at(payload) & TLSF_FREE) != 0) {

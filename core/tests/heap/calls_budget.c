@@ -15,11 +15,16 @@ static size_t classes_count;
 static size_t shared_bytes;
 static bool had_bucket;  // a bucket of the requested size was free
 
+// A bucket's size, which has room for two words.
+static size_t bucket_of(size_t size) {
+    const size_t rounded = (size + UNIT - 1u) / UNIT * UNIT;
+    return rounded == sizeof(tau_word) ? 2 * sizeof(tau_word) : rounded;
+}
+
 // The place of SIZE in the plan; CLASSES_MAX: it has none.
 static size_t class_of(size_t size) {
     for (size_t i = 0; i < classes_count; i++) {
-        const size_t rounded = (plan[i].size_bytes + UNIT - 1u) / UNIT * UNIT;
-        if (size <= rounded && size + UNIT > rounded) {
+        if (bucket_of(size) == bucket_of(plan[i].size_bytes)) {
             return i;
         }
     }
@@ -75,7 +80,7 @@ static size_t call_usable_size(void *pointer) {
 }
 
 static void given(const struct fuzz_object *object, size_t usable) {
-    EXPECT(!had_bucket || usable < object->size + UNIT);
+    EXPECT(!had_bucket || usable == bucket_of(object->size));
 }
 
 static void refused(size_t size, size_t alignment) {
@@ -115,7 +120,8 @@ static void open_heap(void) {
     classes_count = fuzz_choose(CLASSES_MAX + 1);
     for (size_t i = 0; i < classes_count; i++) {
         key += 1 + choose(9);
-        plan[i].size_bytes = key * UNIT - choose(UNIT);
+        key += key * UNIT < 2 * sizeof(tau_word);  // 1 and 2 units make the same bucket
+        plan[i].size_bytes = key * UNIT - choose(key == 2 ? 2 * sizeof(tau_word) : UNIT);
         plan[i].count = 1 + choose(10);
     }
     shared_bytes = fuzz_choose(4) == 0 ? fuzz_choose(300) : 1024 + fuzz_choose(8192);
@@ -126,8 +132,8 @@ static void open_heap(void) {
     REQUIRE(tau_budget_init(&heap, arena, needed, plan, classes_count) == TAU_OK);
     objects_base = arena;
     const struct tau_budget_statistics now = tau_budget_statistics(heap);
-    LOG("I %zu %zu %zu %d %d %zu", needed, now.control_bytes, now.shared.control_bytes,
-        TAU_WORD_BITS, TAU_CHECK_LEVEL, (size_t)arena);
+    LOG("I %zu %zu %zu %d %d %d %zu", needed, now.control_bytes, now.shared.control_bytes,
+        TAU_WORD_BITS, UNIT, TAU_CHECK_LEVEL, (size_t)arena);
     for (size_t i = 0; i < classes_count; i++) {
         LOG(" %u %u", plan[i].size_bytes, plan[i].count);
     }

@@ -32,12 +32,19 @@ static size_t round_up(size_t bytes, size_t unit) {
     return (bytes + unit - 1) / unit * unit;
 }
 
+// A block's size, which has room for two words.
+static size_t block_of(size_t size) {
+    const size_t rounded = round_up(size, UNIT);
+    return rounded == sizeof(tau_word) ? 2 * sizeof(tau_word) : rounded;
+}
+
 static void choose_bands(struct program *program) {
     size_t key = 0;
     program->bands_count = 1 + fuzz_choose(BANDS_MAX);
     program->alignment = (size_t)1 << fuzz_choose(8);
     for (size_t i = 0; i < program->bands_count; i++) {
         key += 1 + fuzz_choose(fuzz_choose(4) == 0 ? 40 : 3);
+        key += key * UNIT < 2 * sizeof(tau_word);  // 1 and 2 units make the same block
         program->bands[i].size_bytes = (uint32_t)(key * UNIT - fuzz_choose(UNIT));
         program->bands[i].count = 1 + (uint32_t)fuzz_choose(9);
     }
@@ -47,7 +54,7 @@ static void choose_bands(struct program *program) {
 // The place of SIZE's band, NO_BAND above all.
 static size_t band_of(const struct program *program, size_t size) {
     for (size_t i = 0; i < program->bands_count; i++) {
-        if (size <= round_up(program->bands[i].size_bytes, UNIT)) {
+        if (size <= block_of(program->bands[i].size_bytes)) {
             return i;
         }
     }
@@ -59,7 +66,7 @@ static size_t band_of(const struct program *program, size_t size) {
 static bool has_alignment(const struct program *program, size_t band, size_t alignment) {
     const struct tau_budget *const blocks = &program->heap->blocks;
     const size_t class = blocks->owner[budget_fields_of(blocks)->order + band];
-    const size_t block = round_up(program->bands[band].size_bytes, UNIT);
+    const size_t block = block_of(program->bands[band].size_bytes);
     const uintptr_t start =
         (uintptr_t)tau_link_follow(blocks, budget_class_at(blocks, class)->start);
     const bool has = (start | block) % alignment == 0;
@@ -69,7 +76,7 @@ static bool has_alignment(const struct program *program, size_t band, size_t ali
 
 static size_t choose_size(const struct program *program) {
     if (fuzz_choose(16) == 0) {
-        return fuzz_size(round_up(program->bands[program->bands_count - 1].size_bytes, UNIT) + 64);
+        return fuzz_size(block_of(program->bands[program->bands_count - 1].size_bytes) + 64);
     }
     const size_t near =
         program->bands[fuzz_choose(program->bands_count)].size_bytes + fuzz_choose(3) - 1;
@@ -220,7 +227,8 @@ static void open_heap(void) {
                  TAU_PLAN_TOO_LARGE);
     REQUIRE(tau_pools_init(&now.heap, arena, needed, now.bands, now.bands_count, now.alignment) ==
             TAU_OK);
-    LOG("I %zu %d %zu", tau_pools_statistics(now.heap).control_bytes, TAU_WORD_BITS, now.alignment);
+    LOG("I %zu %d %d %zu", tau_pools_statistics(now.heap).control_bytes, TAU_WORD_BITS, UNIT,
+        now.alignment);
     for (size_t i = 0; i < now.bands_count; i++) {
         LOG(" %u %u", now.bands[i].size_bytes, now.bands[i].count);
     }

@@ -107,7 +107,7 @@ static enum tau_status add_pool(void) {
         return TAU_OK;
     }
     const enum tau_status status = tau_tlsf_add_pool(heap, arena + arena_used + skew, size);
-    EXPECT(status == TAU_OK || (status == TAU_POOL_TOO_SMALL && size < 8 * UNIT));
+    EXPECT(status == TAU_OK || (status == TAU_POOL_TOO_SMALL && size < 16 * sizeof(tau_word)));
     LOG("p %lld %zu %d\n", objects_offset(arena + arena_used + skew), size, status);
     if (status == TAU_OK) {
         arena_used += skew + size;
@@ -127,8 +127,8 @@ static void open_heap(void) {
     arena_used = skew + pool_bytes;
     REQUIRE(heap != NULL);
     objects_base = arena + skew;
-    LOG("I %zu %zu %zu %d %d %zu\n", pool_bytes, pool_max_bytes,
-        tau_tlsf_statistics(heap).control_bytes, TAU_WORD_BITS, TAU_CHECK_LEVEL,
+    LOG("I %zu %zu %zu %d %d %d %zu\n", pool_bytes, pool_max_bytes,
+        tau_tlsf_statistics(heap).control_bytes, TAU_WORD_BITS, UNIT, TAU_CHECK_LEVEL,
         (size_t)objects_base);
 }
 

@@ -12,8 +12,10 @@ enum { UNIT = TAU_ALIGNMENT, ARENA_BYTES = 1 << 20 };
 
 static _Alignas(4096) unsigned char arena[ARENA_BYTES];
 
+// A block's size, which has room for two words.
 static inline size_t rounded(size_t size) {
-    return (size + UNIT - 1) / UNIT * UNIT;
+    const size_t whole = (size + UNIT - 1) / UNIT * UNIT;
+    return whole == sizeof(tau_word) ? 2 * sizeof(tau_word) : whole;
 }
 
 // A heap in the first bytes of the arena, with an overflow heap of so many bytes behind its pools.

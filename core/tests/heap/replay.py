@@ -54,9 +54,9 @@ class TlsfReplay(HeapReplay):
     """TLSF, with more pools on the way."""
 
     def line_I(self, size: int, pool_max: int, control: int, *build: int) -> None:
-        """A heap is made: word size, check level and address."""
-        word_bits, level, base = build
-        self.heap = Tlsf(size, control, word_bits, level, pool_max, base)
+        """A heap is made: word size, alignment, check level and address."""
+        word_bits, unit, level, base = build
+        self.heap = Tlsf(size, control, word_bits, level, pool_max, base, unit)
 
     def line_p(self, start: int, size: int, status: int) -> None:
         """A pool is added."""
@@ -87,10 +87,10 @@ class BudgetReplay(HeapReplay):
     """A budgeted heap of a random plan."""
 
     def line_I(self, size: int, control: int, shared_control: int, *numbers: int) -> None:
-        """A heap is made: word size, check level, address, and the plan."""
-        word_bits, level, base, *plan = numbers
+        """A heap is made: word size, alignment, check level, address, and the plan."""
+        word_bits, unit, level, base, *plan = numbers
         classes = list(zip(plan[::2], plan[1::2], strict=True))
-        self.heap = Budget(size, classes, control, shared_control, word_bits, level, base)
+        self.heap = Budget(size, classes, control, shared_control, word_bits, level, base, unit)
 
     def line_s(self, *numbers: int) -> None:
         """All statistics of the dedicated and the shared regions."""
@@ -112,10 +112,10 @@ class BudgetReplay(HeapReplay):
 class PoolsReplay(HeapReplay):
     """Pools of random bands, without an overflow heap; a log with one is not followed."""
 
-    def line_I(self, control: int, word_bits: int, alignment: int, *bands: int) -> None:
+    def line_I(self, control: int, word_bits: int, unit: int, alignment: int, *bands: int) -> None:
         """A heap is made."""
         rows = list(zip(bands[::2], bands[1::2], strict=True))
-        self.heap = Pools(rows, control, word_bits, alignment)
+        self.heap = Pools(rows, control, word_bits, alignment, unit)
 
     def line_s(self, index: int, *numbers: int) -> None:
         """The statistics of a band."""

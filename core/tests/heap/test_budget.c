@@ -8,8 +8,10 @@ enum { WORD = sizeof(tau_word), UNIT = TAU_ALIGNMENT };
 static const struct tau_budget_class plan[] = {{24, 4}, {100, 8}, {UNIT, 3}, {1000, 2}};
 enum { PLAN_COUNT = COUNT_OF(plan), SHARED_BYTES = 4096 };
 
+// A bucket's size, which has room for two words.
 static size_t rounded(size_t size) {
-    return (size + UNIT - 1) / UNIT * UNIT;
+    const size_t whole = (size + UNIT - 1) / UNIT * UNIT;
+    return whole == sizeof(tau_word) ? 2 * sizeof(tau_word) : whole;
 }
 
 // ---- Where objects go -------------------------------------------------------------------------

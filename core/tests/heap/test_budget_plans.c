@@ -5,7 +5,11 @@
 
 #include "core/tests/heap/budget_heap.h"
 
-enum { UNIT = TAU_ALIGNMENT, CLASSES_MAX = TAU_BUDGET_CLASSES_MAX };
+enum {
+    UNIT = TAU_ALIGNMENT,
+    KEY_MIN = 2 * sizeof(tau_word) / UNIT,  // the smallest bucket has two words
+    CLASSES_MAX = TAU_BUDGET_CLASSES_MAX
+};
 
 // init of CLASSES in 64 KiB, in memory that must stay as it is.
 static void expect_refused(const struct tau_budget_class *classes, size_t count,
@@ -26,7 +30,7 @@ TEST_CASE(invalid_plans_are_refused) {
     static const struct tau_budget_class large[] = {{(1u << 30) + 1, 1}};
     struct tau_budget_class many[CLASSES_MAX + 1];
     for (uint32_t i = 0; i <= CLASSES_MAX; i++) {
-        many[i] = (struct tau_budget_class){(i + 1) * UNIT, 1};
+        many[i] = (struct tau_budget_class){(i + KEY_MIN) * UNIT, 1};
     }
     expect_refused(zero_size, 2, TAU_PLAN_INVALID);
     expect_refused(zero_count, 2, TAU_PLAN_INVALID);
@@ -184,7 +188,7 @@ TEST_CASE(every_bucket_of_random_plans_is_found) {
     for (unsigned round = 0; round < 300; round++) {
         struct tau_budget_class plan[CLASSES_MAX];
         size_t count = 1 + test_random_below(CLASSES_MAX);
-        uint32_t key = 1;
+        uint32_t key = KEY_MIN;
         for (size_t i = 0; i < count; i++) {
             uint32_t buckets = 1 + (uint32_t)test_random_below((size_t)1 << test_random_below(8));
             plan[i] = (struct tau_budget_class){key * UNIT - (uint32_t)test_random_below(UNIT),

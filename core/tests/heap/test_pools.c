@@ -4,7 +4,7 @@
 #include "core/tests/heap/pools_heap.h"
 
 static const struct tau_budget_class plan[] = {{24, 4}, {100, 8}, {101 + UNIT, 3}, {1000, 2}};
-enum { PLAN_COUNT = COUNT_OF(plan) };
+enum { PLAN_COUNT = COUNT_OF(plan), KEY_MIN = 2 * sizeof(tau_word) / UNIT };
 
 // ---- Sizes and bands ---------------------------------------------------------------------------
 
@@ -36,7 +36,7 @@ TEST_CASE(every_size_finds_its_band) {
 // 64 bands one alignment apart, from any start: the finest table that init accepts.
 TEST_CASE(dense_bands_are_found) {
     struct tau_budget_class bands[TAU_BUDGET_CLASSES_MAX];
-    for (uint32_t start = 1; start < 400; start += 37) {
+    for (uint32_t start = KEY_MIN; start < 400; start += 37) {
         for (uint32_t i = 0; i < COUNT_OF(bands); i++) {
             bands[i] = (struct tau_budget_class){(start + i) * UNIT - i % UNIT, 1 + i % 3};
         }
@@ -56,7 +56,7 @@ TEST_CASE(random_bands_are_found) {
     for (unsigned round = 0; round < 60; round++) {
         struct tau_budget_class bands[TAU_BUDGET_CLASSES_MAX];
         const size_t count = 1 + test_random_below(COUNT_OF(bands));
-        uint32_t key = 0;
+        uint32_t key = KEY_MIN - 1;
         for (size_t i = 0; i < count; i++) {
             key += 1 + (uint32_t)test_random_below(1 + key / 8);
             bands[i] = (struct tau_budget_class){key * UNIT, 1 + (uint32_t)test_random_below(4)};

@@ -14,7 +14,7 @@ enum {
 // The block that serves REQUEST bytes, docs/spec/tlsf.md, "malloc".
 static size_t block_size(size_t request, size_t extra_words) {
     size_t size = (request + (1 + CANARY_WORDS + extra_words) * WORD + UNIT - 1) / UNIT * UNIT;
-    return size < 2 * UNIT ? 2 * UNIT : size;
+    return size < 4 * WORD ? 4 * WORD : size;
 }
 
 // ---- Allocation -------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ TEST_CASE(aligned_alloc_aligns) {
             size_t extra = alignment > UNIT;
             EXPECT(usable >= sizes[i]);
             EXPECT(usable <=
-                   block_size(sizes[i], extra) + UNIT - (1 + CANARY_WORDS + extra) * WORD);
+                   block_size(sizes[i], extra) + 4 * WORD - UNIT - (1 + CANARY_WORDS + extra) * WORD);
             pattern_write(object, usable, i);
             EXPECT_SOUND(&heap);
             EXPECT(pattern_holds(object, usable, i));
@@ -141,7 +141,7 @@ TEST_CASE(realloc_shrinks_in_place) {
         EXPECT(pattern_holds(object, size, size));
         size_t tail = block_size(400, 0) - block_size(size, 0);
         size_t kept =
-            tail >= (wall ? 2u * UNIT : (size_t)UNIT) ? block_size(size, 0) : block_size(400, 0);
+            tail >= (wall ? 4u * WORD : (size_t)UNIT) ? block_size(size, 0) : block_size(400, 0);
         size_t usable = tau_tlsf_usable_size(heap.tlsf, object);
         EXPECT_EQUAL(usable, kept - (1 + CANARY_WORDS) * WORD);
         EXPECT_SOUND(&heap);
@@ -196,7 +196,7 @@ TEST_CASE(realloc_copies_when_it_must) {
     EXPECT(moved > wall);
     EXPECT(pattern_holds(moved, 100, 3));
     EXPECT_SOUND(&heap);
-    EXPECT_EQUAL(tau_tlsf_usable_size(heap.tlsf, wall), 2 * UNIT - (1 + CANARY_WORDS) * WORD);
+    EXPECT_EQUAL(tau_tlsf_usable_size(heap.tlsf, wall), 4 * WORD - (1 + CANARY_WORDS) * WORD);
     heap_close(&heap);
 }
 
@@ -350,8 +350,8 @@ static bool sum_block(void *context, void *payload, size_t size_bytes, bool is_f
     struct sums *sums = context;
     tau_word header;
     memcpy(&header, (unsigned char *)payload - WORD, WORD);
-    size_t size = (size_t)(header & ~(tau_word)(UNIT - 1));
-    size_t tail_words = is_free ? 0 : CANARY_WORDS + (size_t)(header >> 2 & 1);
+    size_t size = (size_t)(header & SIZE_MASK);
+    size_t tail_words = is_free ? 0 : CANARY_WORDS + (size_t)((header & ALIGNED) != 0);
     *(is_free ? &sums->free_bytes : &sums->used_bytes) += size;
     sums->is_right = sums->is_right && (const unsigned char *)payload > sums->last &&
                      size_bytes == size - (1 + tail_words) * WORD;

@@ -52,7 +52,7 @@ def is_longest_malloc(heap: Tlsf, request: int) -> bool:
         and probed[0].size_bytes < size
         and word_of(heap, found.size_bytes) != word_of(heap, size)
         and blocks_in_word(heap, word_of(heap, found.size_bytes)) == 1
-        and found.size_bytes - size >= 2 * heap.unit
+        and found.size_bytes - size >= heap.block_min
     )
 
 

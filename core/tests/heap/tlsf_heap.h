@@ -9,6 +9,10 @@
 #include "core/tests/kit/test.h"
 #include "core/tlsf.h"
 
+// A header's flag for a requested alignment, and what of a header is the size.
+#define ALIGNED ((tau_word)(TAU_ALIGNMENT == sizeof(tau_word) ? (tau_word)1 << 31 : 4))
+#define SIZE_MASK (~((tau_word)(TAU_ALIGNMENT - 1) | ALIGNED))
+
 struct test_heap {
     unsigned char *block;   // what the C library gave
     unsigned char *memory;  // what the heap was given

@@ -50,6 +50,10 @@ KIT = ["core/tests/kit/test.c", "core/tests/kit/choose.c", "core/tests/kit/port_
 MAIN = ["core/tests/kit/mechanism.c", "core/tests/kit/main.c"]
 ALL = sources_of(*heaps(), "pools", "hierarchy", "pagetable", "buddy", "code_cache", "tlb_color")
 ALL += ["peers/conventional/tlb_malloc.c"]
+# A heap of one word's alignment, and the files of heaps on pages, which have two words'.
+ALIGNMENT_4 = ("TAU_ALIGNMENT=4", "TAU_ALIGNMENT_BELOW_MAX=1")
+WITH_PAGES = ("core/page_heap.c", "core/tests/checks/check_page_heap.c")
+WITH_PAGES += ("peers/conventional/break_heap.c",)
 WALKS = sorted(str(path.relative_to(ROOT)) for path in CORE.glob("tests/checks/*.c"))
 # Tests with a program of their own: heaps on pages, threads, and those that only measure.
 APART = {path.stem for path in CORE.glob("tests/page_heap/*.c")} | {"test_threads"}
@@ -155,7 +159,7 @@ UNSUITED = {
     "test_inits": "ASSERT|sanitize",  # Pointers wrap around.
     "test_tlsf_misuse": "level0",
     "test_pools_misuse": "level0",
-    "test_hooks": "PAGE_LOG2",  # Written for real pages.
+    "test_hooks": "PAGE_LOG2|ALIGNMENT",  # Written for real pages, and heaps on them.
     "test_hierarchy": "__arm__",  # Bits of words are written down.
     "test_region_tree": "LOG2_MAX",  # Trees of up to 2^20 pages.
     "test_tlb_geometries": "sanitize|O2|O0",  # A million of them.
@@ -209,7 +213,8 @@ def compile_tests(
     tests = [path.relative_to(ROOT) for path in files or files_with_cases(build)]
     calls = sorted(path.relative_to(ROOT) for path in CORE.glob("tests/*/calls_*.c"))
     names = [*KIT, *MAIN, *ALL, *WALKS, *([] if files else calls), *tests]
-    sources = [core.parent / name for name in names]
+    unsuited = WITH_PAGES if ALIGNMENT_4[0] in build.defines else ()
+    sources = [core.parent / name for name in names if str(name) not in unsuited]
     return compile_c(build, sources, output, ["-I.", PORT, *extra], core.parent)
 
 
