@@ -10,6 +10,7 @@
 #define REFERENCES 8u
 #define ID_NONE UINT32_MAX  // no object
 #define TABLE_SIZE_MIN 1024u
+#define BUCKET_MIN_BYTES 8u  // two words of 32 bits
 
 // One distinct size; aligned objects have their own, since they can never be a class.
 struct size_entry {
@@ -140,14 +141,18 @@ static uint32_t identify(struct pass *pass, const struct tau_replay_op *op) {
     const uint64_t granule = pass->profile->granule_bytes;
     const uint64_t size_bytes = op->size_bytes;
     uint64_t key = (size_bytes + granule - 1) & ~(granule - 1);
+    if (size_bytes != 0 && key < BUCKET_MIN_BYTES) {
+        key = BUCKET_MIN_BYTES;
+    }
     key |= tau_replay_alignment(op, granule) > granule ? 1u : 0u;
     const uint32_t id = entry_of(pass->profile, key);
     if (id != ID_NONE && pass->is_survey) {
         struct size_entry *entry = &pass->profile->entries[id];
         entry->allocations++;
-        // A TLSF block is the size and half a granule of header, rounded up, and at least two
-        // granules.
-        entry->grown += (size_bytes - 1) % granule >= granule / 2 || size_bytes <= granule / 2;
+        // A TLSF block is the size and a word of header, rounded up, and at least four words. The
+        // granule is two words, or one.
+        entry->grown += granule < BUCKET_MIN_BYTES || (size_bytes - 1) % granule >= granule / 2 ||
+                        size_bytes <= granule / 2;
     }
     return id;
 }

@@ -1,13 +1,13 @@
-// One bit for each 8 bytes, and a word at each end of an object. See content.h.
+// One bit for each 4 bytes, and a word at each end of an object. See content.h.
 #include "tool/native/replay/content.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define GRANULE_BYTES 8u
+#define GRANULE_BYTES 4u
 #define WORD_GRANULES 64u
-#define BLOCK_GRANULES (UINT64_C(1) << 18)  // 2 MiB
+#define BLOCK_GRANULES (UINT64_C(1) << 19)  // 2 MiB
 #define WHOLE UINT32_MAX
 
 static bool prepare_blocks(struct tau_content *content, uint64_t arena_bytes) {

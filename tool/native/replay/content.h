@@ -1,6 +1,6 @@
 // Checks the objects of an allocator: their places, and whether their content stays as written.
 //
-// One bit for each 8 bytes of the arena says whether they belong to a live object, so an overlap is
+// One bit for each 4 bytes of the arena says whether they belong to a live object, so an overlap is
 // found when the second object appears. The first and the last 8 bytes of each object (fewer if it
 // is shorter) hold a word that depends on the slot. The word is compared when the object is freed
 // or resized, which finds an allocator that writes into a live object. A block of 2 MiB inside one

@@ -126,12 +126,12 @@ def told(row: Exceeded, plan: Plan, place: Place | None) -> str:
         where += f", {place.told()}"
     objects = output.count(row.peak_count, "object")
     if row.limit_count == 0:
-        largest = bucket_bytes(plan.classes[-1].size_bytes, plan.layout)
+        largest = bucket_bytes(plan.classes[-1].size_bytes, plan.alignment_unit)
         return (
             f"{objects} at once in no band: of up to {row.size_bytes:,} bytes, the largest band"
             f" holds {largest:,}; first{where}"
         )
-    sizes_of = ranges(bucket_bytes(size, plan.layout) for size, _ in plan.classes)
+    sizes_of = ranges(bucket_bytes(size, plan.alignment_unit) for size, _ in plan.classes)
     return (
         f"{objects} of {sizes_of[row.size_bytes]} at once, the limit is {row.limit_count:,};"
         f" first{where}"

@@ -23,7 +23,7 @@ from tautochrone.heap.planners import bands
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import build as built
 from tautochrone.plan import sizes
-from tautochrone.plan.file import ALIGNMENT_BYTES, Plan, PlanClass, validate
+from tautochrone.plan.file import Plan, PlanClass, validate
 from tautochrone.trace.ending import Ending, misuse_error
 from tautochrone.trace.file import TraceReader, open_trace
 
@@ -123,8 +123,8 @@ def make_guarantee(
     started = time.perf_counter()
     readers = _opened(traces, skip_misuse)
     layout = sizes.layout_of(readers, layout)
-    unit = ALIGNMENT_BYTES[layout]
-    build = bands.Build(unit // 2, core_build.check_level)
+    unit = core_build.alignment_in(layout)
+    build = bands.build_of(core_build, layout)
     source = DEFAULT if margin is None else GIVEN
     margin = DEFAULT_MARGIN if margin is None else margin
     matched = Matched(limits, unit)
@@ -176,7 +176,7 @@ def arena_problem(plan: Plan) -> str:
     """How a plan's heap differs from its bands' arena; "" if it does not, or has no bands."""
     if plan.system != "pools":
         return ""
-    build = bands.Build(plan.alignment_unit // 2, plan.check_level)
+    build = bands.build_of(built.build_of(plan), plan.layout)
     given = [bands.Band(*each) for each in plan.classes]
     arena = build.arena_bytes(given, plan.alignment_bytes)
     if arena == plan.heap_bytes:

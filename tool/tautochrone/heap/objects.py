@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tautochrone.facts import trace_format
+from tautochrone.machine.core_build import BUCKET_MIN_BYTES
 from tautochrone.trace.file import TraceReader
 
 COLUMNS = ("op", "slot", "size_bytes", "align_log2", "flags", "site")
@@ -20,7 +21,7 @@ class Objects(NamedTuple):
     """An entry for each event that makes, resizes or ends an object; misuse is left out.
 
     `number` is the event's in the recording. An event with `makes` makes an object for which the
-    program asked `asked_bytes`. `size_bytes` is its size as a band counts it: at least 1, rounded
+    program asked `asked_bytes`. `size_bytes` is its size as a band counts it: at least 8, rounded
     up to the granule, or to `alignment_bytes` if that is larger. An event with `ends` ends the
     object that entry `before` made. A resize does both.
     """
@@ -53,7 +54,7 @@ def objects_of(reader: TraceReader, granule_bytes: int) -> Objects:
         before=before,
         asked_bytes=event["size_bytes"],
         alignment_bytes=alignment,
-        size_bytes=-(-asked // alignment) * alignment,
+        size_bytes=np.maximum(-(-asked // alignment) * alignment, BUCKET_MIN_BYTES),
         site=event["site"],
     )
 

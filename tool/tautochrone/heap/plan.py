@@ -14,7 +14,6 @@ from tautochrone.errors import TauError
 from tautochrone.plan import build as built
 from tautochrone.plan import sizes
 from tautochrone.plan.file import (
-    ALIGNMENT_BYTES,
     BANDS,
     CLASSES_MAX,
     LAYOUTS,
@@ -138,10 +137,10 @@ def make_plan(
     said = sizes.sizes_of(readers, layout, wanted.is_as_recorded)
     if said == sizes.AS_RECORDED:
         wanted = replace(wanted, classes_max=0)
-    alignment = ALIGNMENT_BYTES[layout]
+    alignment = wanted.build.alignment_in(layout)
     opened = [open_trace_for_replay(reader) for reader in readers]
     profile = profile_of(opened, alignment, wanted.skip_misuse)
-    recordings = [ReplayedRecording(trace, layout, wanted.build.check_level) for trace in opened]
+    recordings = [ReplayedRecording(trace, layout, wanted.build) for trace in opened]
     searched = _searched(profile, recordings, wanted, tick)
     names = [reader.path.name for reader in readers]
     spread = spread_of(recordings, names, searched.found.classes, searched.alone)

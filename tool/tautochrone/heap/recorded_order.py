@@ -8,7 +8,6 @@ from tautochrone.errors import TauError
 from tautochrone.heap.guarantee import Guaranteed
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.recordings import ReplayedRecording, common_heap
-from tautochrone.plan.file import ALIGNMENT_BYTES
 
 
 class RecordedOrder(NamedTuple):
@@ -30,11 +29,11 @@ def recorded_order(made: Guaranteed, wanted: Wanted, is_compared: bool) -> Recor
     if is_compared:
         found = make_plan(made.readers, wanted).found
         return RecordedOrder(found.plain_heap_bytes, found.heap_bytes)
-    layout, check_level = made.plan.layout, wanted.build.check_level
+    layout, unit = made.plan.layout, made.plan.alignment_unit
     try:
-        recordings = [ReplayedRecording(each, layout, check_level) for each in made.readers]
+        recordings = [ReplayedRecording(each, layout, wanted.build) for each in made.readers]
         alone = [recording.smallest_heap(()) for recording in recordings]
-        tlsf_bytes = common_heap(recordings, (), alone, ALIGNMENT_BYTES[layout])
+        tlsf_bytes = common_heap(recordings, (), alone, unit)
     except TauError:  # too large for the layout
         tlsf_bytes = 0
     return RecordedOrder(tlsf_bytes or None, None)

@@ -45,14 +45,14 @@ class ReplayedRecording:
         self,
         trace: Path | TraceReader | OpenTrace,
         layout: str,
-        check_level: int = Build().check_level,
+        build: Build = Build(),
     ) -> None:
         from tautochrone.replay import open_trace, session
 
         self.replays = 0
         self._smallest_bytes: dict[Classes, int] = {}
         self.layout = layout
-        self.check_level = check_level
+        self.check_level, self.alignment = build.check_level, build.alignment_in(layout)
         self.trace = open_trace.open_trace_for_replay(trace)
         self.events = int(self.trace.facts.events)
         self.alignment_bytes = 1 << int(self.trace.facts.align_log2_max)
@@ -90,7 +90,7 @@ class ReplayedRecording:
 
         arena = BUDGET if classes else TLSF
         plan = SimpleNamespace(classes=classes)
-        return Session(self.trace, arena, plan, self.layout, self.check_level)
+        return Session(self.trace, arena, plan, self.layout, self.check_level, self.alignment)
 
 
 def bisected(holds: Callable[[int], bool], fails: int, best: int, step: int) -> int:

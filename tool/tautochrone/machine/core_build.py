@@ -6,6 +6,7 @@ reads another one from TOML:
     check_level = 0
     optimize = "-O2"
     flags = ["-fno-inline"]
+    alignment_bytes = 4
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone.errors import TauError
+from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import plan_format
 from tautochrone.files import input_file, schema, toml_file
 
@@ -23,7 +24,9 @@ TARGETS = ("m4", "rv32")  # of a firmware: names of targets/
 FILE_BYTES_MAX = 65536
 EXAMPLE = 'write check_level = 1, optimize = "-Os", flags = []'
 BUILT_FOR = {"-Os": "size", "-Oz": "size", "-O0": "nothing"}
-FILE_KEYS = ("check_level", "optimize", "flags")
+FILE_KEYS = ("check_level", "optimize", "flags", "alignment_bytes")
+ALIGNMENT_BYTES = {"32": 8, "host": 16}  # TAU_ALIGNMENT of core/config.h in each layout, by default
+BUCKET_MIN_BYTES = 8  # of 32-bit words: two words
 
 
 @dataclass(frozen=True)
@@ -31,17 +34,31 @@ class Build:
     """The options of one build of the core.
 
     `check_level` changes control bytes and bounds. `optimize` and `flags`, of the compiler, change
-    bounds only.
+    bounds only. `alignment_bytes` is TAU_ALIGNMENT where it is not the layout's default: 4, of
+    32-bit words.
     """
 
     check_level: int = 1
     optimize: str = "-Os"
     flags: tuple[str, ...] = ()
+    alignment_bytes: int | None = None
 
     @property
     def name(self) -> str:
         """In names of macros and in messages: `Os-check1`; more flags are not in it."""
-        return f"{self.optimize[1:]}-check{self.check_level}"
+        aligned = f"-align{self.alignment_bytes}" if self.alignment_bytes else ""
+        return f"{self.optimize[1:]}-check{self.check_level}{aligned}"
+
+    def alignment_in(self, layout: str) -> int:
+        """TAU_ALIGNMENT. Raises TauError (usage) if the layout has no such alignment."""
+        if self.alignment_bytes and layout != "32":
+            raise TauError(
+                f"a heap of 64-bit words has an alignment of {ALIGNMENT_BYTES[layout]} bytes, not"
+                f" {self.alignment_bytes}",
+                "leave the alignment out, or plan for a 32-bit target with --layout 32",
+                EXIT_USAGE,
+            )
+        return self.alignment_bytes or ALIGNMENT_BYTES[layout]
 
     @property
     def built_for(self) -> str:
@@ -50,17 +67,21 @@ class Build:
 
     def symbol(self, word_bits: int) -> str:
         """TAU_TLSF_BUILT of core/config.h: the constant that only a core of this build has."""
-        return f"tau_tlsf_built_word{word_bits}_check{self.check_level}_fill0_{self.built_for}"
+        words = f"{word_bits}_align{self.alignment_bytes}" if self.alignment_bytes else word_bits
+        return f"tau_tlsf_built_word{words}_check{self.check_level}_fill0_{self.built_for}"
 
     @property
     def cflags(self) -> tuple[str, ...]:
         """Flags of the compiler in addition to the optimization."""
-        return (f"-DTAU_CHECK_LEVEL={self.check_level}", *self.flags)
+        aligned = (f"-DTAU_ALIGNMENT={self.alignment_bytes}", "-DTAU_ALIGNMENT_BELOW_MAX=1")
+        more = aligned if self.alignment_bytes else ()
+        return (f"-DTAU_CHECK_LEVEL={self.check_level}", *more, *self.flags)
 
     def told(self) -> str:
         """The build in words."""
         more = f", {' '.join(self.flags)}" if self.flags else ""
-        return f"check level {self.check_level}, {self.optimize}{more}"
+        aligned = f", alignment {self.alignment_bytes}" if self.alignment_bytes else ""
+        return f"check level {self.check_level}, {self.optimize}{aligned}{more}"
 
 
 # Bounds are compared with other allocators, and stated in SPEC, for this one.

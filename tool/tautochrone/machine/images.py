@@ -186,5 +186,5 @@ def core_image(
     flags, prefix = [*build.cflags, *cflags], f"tau_{system}"
     if system == "pools":
         flags.append(f"-DPOOLS_ALIGNMENT={block_alignment}u")
-    name = f"{system}-check{build.check_level}"
-    return build_image(name, isa, files, flags, (), prefix, build.optimize, ALIGNMENT_32_BYTES)
+    name, alignment = f"{system}-check{build.check_level}", build.alignment_in("32")
+    return build_image(name, isa, files, flags, (), prefix, build.optimize, alignment)

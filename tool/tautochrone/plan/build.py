@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
 
 NAME = "build"
+DEFAULT = "TAU_ALIGNMENT_DEFAULT"
 WORD_BITS = {"32": 32, "host": 64}
+BELOW_MAX = (
+    "objects that need 8 bytes, such as a double, must be requested with their alignment"
+    " (aligned_alloc); build the core with -DTAU_ALIGNMENT=4 -DTAU_ALIGNMENT_BELOW_MAX=1"
+)
 
 
 class Built(NamedTuple):
@@ -51,7 +56,7 @@ def to_table(value: Built) -> dict[str, Any]:
         "optimize": value.build.optimize,
         "flags": list(value.build.flags),
         "compilers": [{"target": target, "version": text} for target, text in value.compilers],
-    }
+    } | ({"alignment_bytes": value.build.alignment_bytes} if value.build.alignment_bytes else {})
 
 
 def rule_broken(value: Built) -> str:
@@ -63,7 +68,10 @@ def rule_broken(value: Built) -> str:
 def told(value: Built) -> list[str]:
     """As Section."""
     level = f"check level {value.build.check_level}"
-    return [f"measured for a core built with {value.build.told() if value.compilers else level}"]
+    return [
+        f"measured for a core built with {value.build.told() if value.compilers else level}",
+        *([BELOW_MAX] if value.build.alignment_bytes else ()),
+    ]
 
 
 def header(value: Built) -> list[str]:
@@ -71,7 +79,8 @@ def header(value: Built) -> list[str]:
     lines = [f"// Measured for a core built with {value.build.told()}."]
     lines += [f"// {target}: {version}" for target, version in value.compilers]
     lines += [
-        f'TAU_STATIC_ASSERT(TAU_CHECK_LEVEL == {value.build.check_level} && TAU_JUNK_FILL == 0,',
+        f'TAU_STATIC_ASSERT(TAU_CHECK_LEVEL == {value.build.check_level} && TAU_JUNK_FILL == 0 &&',
+        f'                      TAU_ALIGNMENT == {value.build.alignment_bytes or DEFAULT},',
         '                  "the plan was measured with other options: tau plan --build FILE");',
     ]
     return lines

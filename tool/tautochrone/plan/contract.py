@@ -17,7 +17,7 @@ def sentence(plan: Plan) -> str:
     """The contract of a plan of bands."""
     below, parts = 0, []
     for size_bytes, count in plan.classes:
-        block = bucket_bytes(size_bytes, plan.layout)
+        block = bucket_bytes(size_bytes, plan.alignment_unit)
         range_ = f"of {below + 1:,} to {block:,} bytes" if below else f"of up to {block:,} bytes"
         parts.append(f"{count:,} {range_}")
         below = block

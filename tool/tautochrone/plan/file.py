@@ -18,6 +18,7 @@ from tautochrone import __version__
 from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
 from tautochrone.facts import plan_format, trace_format
+from tautochrone.machine.core_build import ALIGNMENT_BYTES, BUCKET_MIN_BYTES
 from tautochrone.files import input_file, output_file, schema, toml_file
 from tautochrone.files.toml_file import FILE_BYTES_MAX
 from tautochrone.plan.build import build_of
@@ -47,7 +48,6 @@ BANDS = "bands"
 BANDS_ALIGNMENT_MAX = 4096  # POOLS_ALIGNMENT_MAX_BYTES of core/pools.c
 STATED = "stated"
 LAYOUTS = tuple(HEAP_FACTS["layout"]["values"])
-ALIGNMENT_BYTES = {"32": 8, "host": 16}  # TAU_ALIGNMENT of core/config.h in each layout
 CLASS_FACTS = HEAP_FACTS["classes"]
 SUMS = ("dedicated_bytes", "shared_bytes")  # stated in a file, computed by Plan
 VERSION_FACTS = {"type": "integer", "least": 1, "most": schema.VERSION_MOST}
@@ -93,8 +93,8 @@ class Plan:
 
     @property
     def alignment_unit(self) -> int:
-        """TAU_ALIGNMENT of the layout."""
-        return ALIGNMENT_BYTES[self.layout]
+        """TAU_ALIGNMENT of the core that it was measured with."""
+        return build_of(self).alignment_in(self.layout)
 
     @property
     def check_level(self) -> int:
@@ -104,7 +104,10 @@ class Plan:
     @property
     def dedicated_bytes(self) -> int:
         """The bytes of all buckets."""
-        return sum(bucket_bytes(item.size_bytes, self.layout) * item.count for item in self.classes)
+        return sum(
+            bucket_bytes(item.size_bytes, self.alignment_unit) * item.count
+            for item in self.classes
+        )
 
     @property
     def shared_bytes(self) -> int:
@@ -117,10 +120,9 @@ def without_heap(sections: Mapping[str, Any]) -> Plan:
     return Plan((), 0, PLANNERS[0], 0.0, sections=sections, has_heap=False)
 
 
-def bucket_bytes(size_bytes: int, layout: str) -> int:
-    """The bytes of a bucket: `size_bytes` rounded up to the layout's alignment."""
-    alignment = ALIGNMENT_BYTES[layout]
-    return -(-size_bytes // alignment) * alignment
+def bucket_bytes(size_bytes: int, alignment: int) -> int:
+    """The bytes of a bucket: `size_bytes` rounded up to the alignment, and room for two words."""
+    return max(-(-size_bytes // alignment) * alignment, BUCKET_MIN_BYTES)
 
 
 def with_margin(measured_bytes: int, margin: float, layout: str) -> int:
@@ -247,7 +249,7 @@ def validate(plan: Plan, where: str = "the plan") -> None:
     for item in plan.classes:
         if not all(map(_is_within, item, (CLASS_FACTS["size_bytes"], CLASS_FACTS["count"]))):
             raise TauError(f"{where}: class {tuple(item)} is out of range", NEXT_STEP)
-        rounded = bucket_bytes(item.size_bytes, plan.layout)
+        rounded = bucket_bytes(item.size_bytes, plan.alignment_unit)
         if rounded in seen:
             raise TauError(
                 f"{where}: sizes {seen[rounded]} and {item.size_bytes} are the same class"
@@ -273,7 +275,7 @@ def validate(plan: Plan, where: str = "the plan") -> None:
 
 def _validate_bands(plan: Plan, where: str) -> None:
     """[PLAN-32]. Raises TauError."""
-    blocks = [bucket_bytes(item.size_bytes, plan.layout) for item in plan.classes]
+    blocks = [bucket_bytes(item.size_bytes, plan.alignment_unit) for item in plan.classes]
     if not blocks or blocks != sorted(blocks):
         raise TauError(f"{where}: the sizes of bands must increase", NEXT_STEP)
     if plan.alignment_bytes > BANDS_ALIGNMENT_MAX:

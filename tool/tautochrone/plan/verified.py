@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tautochrone import native
-from tautochrone.machine.images import ALIGNMENT_32_BYTES, Image, build_image, core_files
+from tautochrone.machine.images import Image, build_image, core_files
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.build import build_of
@@ -59,7 +59,7 @@ def image_of(plan: Plan, target: str) -> Image:
             build.cflags,
             prefix=f"tau_{system}",
             optimize=build.optimize,
-            alignment=ALIGNMENT_32_BYTES,
+            alignment=plan.alignment_unit,
         )
 
 

@@ -31,7 +31,6 @@ import numpy as np
 from tautochrone import installation, native
 from tautochrone.machine.core_build import FASTEST, Build
 from tautochrone.machine.images import (
-    ALIGNMENT_32_BYTES,
     FUNCTIONS,
     ISAS,
     Image,
@@ -271,7 +270,7 @@ def count_calls(
     work = functools.partial(_count_once, image, program, trace, settings)
     name = program.name if program else image.name
     for size in tries:
-        settings.heap_bytes = -(-size // 8) * 8
+        settings.heap_bytes = -(-size // 4) * 4
         counts, fault = open_trace.with_progress(work, f"counting instructions of {image.name}")
         if fault not in (faults.NO_MEMORY, faults.INIT_FAILED):
             break
@@ -293,7 +292,7 @@ def count_in(
     """
     settings = _settings(
         instructions_max=instructions_max,
-        heap_bytes=-(-heap_bytes // 8) * 8,
+        heap_bytes=-(-heap_bytes // 4) * 4,
         realloc_forgets_alignment=True,
     )
     return _count_once(image, None, trace, settings)
@@ -369,7 +368,7 @@ def count(
         bound_of_image,
     )
 
-    alignment = plan.alignment_bytes if system == "pools" else ALIGNMENT_32_BYTES
+    alignment = plan.alignment_bytes if system == "pools" else build.alignment_in("32")
     image = core_image(system, isa, build, block_alignment=alignment)
     forgets = system == "pools"
     counts = count_calls(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tautochrone import native
-from tautochrone.machine.core_build import Build
+from tautochrone.machine.core_build import ALIGNMENT_BYTES, Build
 from tautochrone.console.bars import progress
 from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
@@ -39,7 +39,7 @@ KINDS = {"budget": 1, "pools": 2}  # enum tau_system_kind, of the arenas that ta
 class Arena:
     """An allocator that gets its memory as one arena.
 
-    It is in `library` (`{bits}` is 32 or 64, `{level}` a check level above 0) with functions
+    It is in `library` (`{bits}` is 32, 32_align4 or 64, `{level}` a check level above 0) with functions
     `prefix`_init, _malloc and so on, or it is built in and `opener` opens it. With `needs_plan` it
     takes a plan's classes; with a plan without classes it runs as `prefix_without_classes`.
     `grows`: it takes memory on demand, so one run gives the footprint without a search.
@@ -79,7 +79,8 @@ class Session:
     """A system prepared for one trace: runs and searches. A context manager.
 
     The core is built at `check_level` (default: the plan's, else the core's own default), which
-    decides a heap's control bytes. `runs` counts the runs.
+    decides a heap's control bytes, and with `alignment` (default: the plan's, else the layout's).
+    `runs` counts the runs.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Session:
         plan: Any | None = None,
         layout: str = "32",
         check_level: int | None = None,
+        alignment: int | None = None,
     ) -> None:
         if layout not in LAYOUTS:
             raise TauError(
@@ -99,6 +101,8 @@ class Session:
         self.layout = layout
         planned = getattr(plan, "check_level", Build().check_level)
         self.check_level = planned if check_level is None else check_level
+        unit = getattr(plan, "alignment_unit", ALIGNMENT_BYTES[layout])
+        self.alignment = unit if alignment is None else alignment
         self.heap_bytes_max = HEAP_32_BYTES_MAX if layout == "32" else HEAP_HOST_BYTES_MAX
         self.runs = 0
         self.handle = self._open(plan)
@@ -163,7 +167,10 @@ class Session:
         has_classes = self.arena.needs_plan and len(pairs) > 0
         # A TLSF lays everything out at level 1 as at level 0, which is faster.
         level = self.check_level if self.check_level > 1 or has_classes else 0
-        path = Path(self.arena.library.format(bits=bits, level=f"_check{level}" if level else ""))
+        words = str(bits)
+        if self.alignment != ALIGNMENT_BYTES[self.layout]:
+            words += f"_align{self.alignment}"
+        path = Path(self.arena.library.format(bits=words, level=f"_check{level}" if level else ""))
         if not path.is_absolute():
             native.library(path.name)  # Raises a clear error if the installation lacks it.
             path = native.DIRECTORY / path
@@ -179,7 +186,7 @@ class Session:
             KINDS[self.arena.name] if has_classes else 0,
             np.array(pairs, np.uint32),
             len(pairs) // 2,
-            bits // 4,
+            self.alignment,
             getattr(plan, "alignment_bytes", 0),
             cause,
         )

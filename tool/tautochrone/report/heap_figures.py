@@ -159,7 +159,7 @@ def _parts(entry: Entry, peak_live_bytes: int) -> dict[str, int]:
 
 def limits(curves: Curves, plan: Plan) -> Panel:
     """The limits of a plan of bands, next to the plan's inputs and this recording's counts."""
-    blocks = [bucket_bytes(size_bytes, plan.layout) for size_bytes, _ in plan.classes]
+    blocks = [bucket_bytes(size_bytes, plan.alignment_unit) for size_bytes, _ in plan.classes]
     columns: dict[str, Sequence[Any]] = {
         "sizes from": [1, *(block + 1 for block in blocks[:-1])],
         "sizes up to": blocks,

@@ -50,11 +50,10 @@ class Replays:
 def part_of(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Part:
     """Return the part of a report for a trace and its replays."""
     plan = load_plan(plan_path) if plan_path else None
-    layout = plan.layout if plan else abi.own_layout(reader.header)
-    granule = ALIGNMENT_BYTES[layout]
+    granule = plan.alignment_unit if plan else ALIGNMENT_BYTES[abi.own_layout(reader.header)]
     entries = plan.classes if plan else ()
     is_banded = plan is not None and plan.system == "pools"
-    planned = [(bucket_bytes(entry.size_bytes, layout), entry.count) for entry in entries]
+    planned = [(bucket_bytes(entry.size_bytes, granule), entry.count) for entry in entries]
     trace, totals, header = reader.path, reader.totals, reader.header
     curves = curves_of(
         bars.progress(reader.columns(COLUMNS), "reading the trace", totals.blocks),

@@ -160,8 +160,15 @@ limits = ["messages", "replies"]
     "--build",
     "build_path",
     type=PATH,
-    help="TOML file with check_level, optimize and flags of the core in your firmware (default:"
-    " check level 1 and -Os).",
+    help="TOML file with check_level, optimize, flags and alignment_bytes of the core in your"
+    " firmware (default: check level 1, -Os, the layout's alignment).",
+)
+@click.option(
+    "--alignment",
+    type=click.Choice(["4"]),
+    help="Alignment of objects in bytes, for a 32-bit target whose core is built with"
+    " TAU_ALIGNMENT=4. An object then takes up to 4 bytes less; one that needs 8, such as a double,"
+    " must be requested with its alignment (default: 8, or the file of --build).",
 )
 @click.option(
     "--pools",
@@ -208,6 +215,7 @@ def command(
     elf_path: Path | None,
     is_compared: bool,
     build_path: Path | None,
+    alignment: str | None,
     header_path: Path | None,
     force: bool,
     limit_bytes: int | None,
@@ -250,7 +258,10 @@ def command(
     from tautochrone.heap.plan import Wanted
 
     files["--header"] = header_path
-    how = Wanted(**wanted, build=load(build_path) if build_path else Build())
+    build = load(build_path) if build_path else Build()
+    if alignment:
+        build = replace(build, alignment_bytes=int(alignment))
+    how = Wanted(**wanted, build=build)
     is_shown = not any(map(output_file.is_stdout, outputs))
     if is_guaranteed:
         planned = guarantee.made_and_saved(traces, how, files, plan_path, force)

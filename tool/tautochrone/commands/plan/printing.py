@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tautochrone import unseen
 from tautochrone.console import output
 from tautochrone.plan import again, sizes
-from tautochrone.plan.file import ALIGNMENT_BYTES, BANDS, CLASSES_MAX
+from tautochrone.plan.file import BANDS, CLASSES_MAX
 from tautochrone.heap import pools
 from tautochrone.plan.sections import section_named
 from tautochrone.trace.folder import SUFFIX
@@ -61,6 +61,8 @@ def made_by(
     if wanted.margin is not None:
         options += ["--margin", f"{wanted.margin * 100:g}%"]
     options += ["--layout", plan.layout]
+    if wanted.build.alignment_bytes:
+        options += ["--alignment", str(wanted.build.alignment_bytes)]
     if wanted.pools != pools.AUTO:
         options += ["--pools", wanted.pools]
     for is_given, option in (
@@ -256,7 +258,7 @@ def show(
     if plan.classes:
         print(
             f"{len(plan.classes):,} of {made.sizes_count:,} sizes after rounding to"
-            f" {ALIGNMENT_BYTES[plan.layout]} bytes get a pool: {plan.dedicated_bytes:,} bytes;"
+            f" {plan.alignment_unit} bytes get a pool: {plan.dedicated_bytes:,} bytes;"
             f" {plan.shared_bytes:,} are shared"
         )
     else:
@@ -268,7 +270,7 @@ def show(
         subject = "the plan without its margin" if plan.margin else "this"
         print(
             f"no heap can be smaller than {made.least_bytes:,} bytes (sizes rounded to"
-            f" {ALIGNMENT_BYTES[plan.layout]} bytes): {subject} is at most"
+            f" {plan.alignment_unit} bytes): {subject} is at most"
             f" {output.percent(made.above_optimum)} above the optimum"
         )
     for name, value in plan.sections.items():

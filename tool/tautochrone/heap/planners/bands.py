@@ -18,6 +18,7 @@ from tautochrone import native
 from tautochrone.errors import TauError
 from tautochrone.heap.limits import Matched
 from tautochrone.heap.objects import objects_of
+from tautochrone.machine import core_build
 from tautochrone.plan.file import BANDS_ALIGNMENT_MAX, CLASSES_MAX
 from tautochrone.trace.file import TraceReader
 
@@ -57,11 +58,13 @@ class Build(NamedTuple):
 
     word_bytes: int = 4
     check_level: int = 1
+    alignment_bytes: int | None = None  # TAU_ALIGNMENT, if it is not two words
 
     def arena_bytes(self, bands: Sequence[Band], alignment_bytes: int) -> int:
         """Bytes for tau_pools_init; 0 if no memory or no table of sizes holds these bands."""
         level = f"_check{self.check_level}" if self.check_level else ""
-        core = native.library(f"libtau_core{8 * self.word_bytes}{level}.so")
+        aligned = f"_align{self.alignment_bytes}" if self.alignment_bytes else ""
+        core = native.library(f"libtau_core{8 * self.word_bytes}{aligned}{level}.so")
         if any(band.count > COUNT_MAX or band.size_bytes > SIZE_BYTES_MAX for band in bands):
             return 0
         rows = np.array([tuple(band) for band in bands], [("size_bytes", "u4"), ("count", "u4")])
@@ -76,8 +79,8 @@ class Build(NamedTuple):
         granule.
         """
         granule = self.granule_bytes
-        block = Band(granule, 1)
-        known = granule + self.band_bytes + int(self.bits_bytes(np.array([1]))[0])
+        block = Band(2 * self.word_bytes, 1)
+        known = block.size_bytes + self.band_bytes + int(self.bits_bytes(np.array([1]))[0])
         fixed = self.arena_bytes([block], 0) - (granule - 1) - known - 1
         return -(-(bands_bytes + fixed + self.table_bytes(largest_bytes)) // granule) * granule
 
@@ -89,7 +92,7 @@ class Build(NamedTuple):
     @property
     def granule_bytes(self) -> int:
         """TAU_ALIGNMENT."""
-        return 2 * self.word_bytes
+        return self.alignment_bytes or 2 * self.word_bytes
 
     @property
     def band_bytes(self) -> int:
@@ -99,6 +102,11 @@ class Build(NamedTuple):
     def bits_bytes(self, counts: np.ndarray) -> np.ndarray:
         """The in-use bits of so many blocks."""
         return -(-counts // 32) * 4 if self.check_level else np.zeros_like(counts)
+
+
+def build_of(core: core_build.Build, layout: str) -> Build:
+    """A build of the core in a layout."""
+    return Build(4 if layout == "32" else 8, core.check_level, core.alignment_bytes)
 
 
 class Best(NamedTuple):

@@ -63,21 +63,23 @@ class Native(System):
         plan: Any = None,
         layout: str = "32",
         check_level: int | None = None,
+        alignment: int | None = None,
     ) -> Session:
         """Prepare the allocator for many runs of a trace. A context manager."""
-        return Session(trace, self.arena, plan, layout, check_level)
+        return Session(trace, self.arena, plan, layout, check_level, alignment)
 
     def run(self, trace: open_trace.OpenTrace, options: Options) -> Entry:
         """Replay in the requested heap, else in the smallest that holds."""
         plan = options.plan if self.arena.needs_plan else None
         build, layout = options.core_build, options.layout_of(trace.header)
-        done = self.run_once(trace, plan, options.heap_bytes, layout, build.check_level)
+        built = (build.check_level, build.alignment_in(layout))
+        done = self.run_once(trace, plan, options.heap_bytes, layout, *built)
         counts = self.counts(trace, options, build, plan) if done.held else None
         if counts is not None:
             costs = {name: with_costs(each, counts) for name, each in done.operations.items()}
             done = replace(done, operations=costs)
         if plan is not None and done.held:
-            with self.session(trace, plan, layout, build.check_level) as session:
+            with self.session(trace, plan, layout, *built) as session:
                 run = session.run(plan.heap_bytes, checked=False)
             holds = run.fault == faults.COMPLETED
             done = replace(done, plan_heap_bytes=plan.heap_bytes, plan_holds=holds)
@@ -103,9 +105,10 @@ class Native(System):
         heap_bytes: int | None,
         layout: str,
         check_level: int | None = None,
+        alignment: int | None = None,
     ) -> Entry:
         """Run once and check every object, in the smallest heap unless one is given."""
-        with self.session(trace, plan, layout, check_level) as session:
+        with self.session(trace, plan, layout, check_level, alignment) as session:
             size = heap_bytes if heap_bytes is not None else session.smallest_heap()
             run = open_trace.with_progress(lambda: session.run(size), f"replaying on {self.name}")
             session.refuse_failure(run, size)
