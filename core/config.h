@@ -3,6 +3,7 @@
 #ifndef TAU_CONFIG_H
 #define TAU_CONFIG_H
 
+#include <stdalign.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,13 +63,13 @@ typedef int64_t tau_signed_word;
 #error "TAU_WORD_BITS must be 32 or 64"
 #endif
 
-// Every object starts at a multiple of this. The default is two words. A heap of 32-bit words may
-// have one word, 4: objects then take up to 4 bytes less, and those that need more, such as a `double`,
-// must be requested with tau_tlsf_aligned_alloc.
+// Every object starts at a multiple of this: of two words, or of one with 32-bit words, 4. Then a
+// `double` must be requested with its alignment. A build says that with TAU_ALIGNMENT_BELOW_MAX=1.
 #define TAU_ALIGNMENT_DEFAULT (TAU_WORD_BITS / 4u)
 #ifndef TAU_ALIGNMENT
 #define TAU_ALIGNMENT TAU_ALIGNMENT_DEFAULT
 #endif
+#define TAU_ALIGNMENT_LOG2 (TAU_ALIGNMENT == 4 ? 2u : TAU_ALIGNMENT == 8 ? 3u : 4u)
 #if TAU_ALIGNMENT == TAU_ALIGNMENT_DEFAULT
 #define TAU_BUILT_WORDS TAU_WORD_BITS
 #elif TAU_ALIGNMENT == 4 && TAU_WORD_BITS == 32
@@ -76,29 +77,18 @@ typedef int64_t tau_signed_word;
 #else
 #error "TAU_ALIGNMENT must be TAU_WORD_BITS / 4, or 4 with TAU_WORD_BITS 32"
 #endif
-#define TAU_ALIGNMENT_LOG2 (TAU_ALIGNMENT == 4 ? 2u : TAU_ALIGNMENT == 8 ? 3u : 4u)
-
-// 1: the program has no object that needs more than TAU_ALIGNMENT, or requests it with its
-// alignment. Without it, a smaller alignment than the compiler's largest is refused.
-#ifndef TAU_ALIGNMENT_BELOW_MAX
-#define TAU_ALIGNMENT_BELOW_MAX 0
-#endif
 
 // C17 and C++ spell it differently, and both include the core's headers.
 #ifdef __cplusplus
 #define TAU_STATIC_ASSERT static_assert
-#define TAU_ALIGNMENT_OF(type) alignof(type)
 #else
 #define TAU_STATIC_ASSERT _Static_assert
-#define TAU_ALIGNMENT_OF(type) _Alignof(type)
 #endif
 
-TAU_STATIC_ASSERT(TAU_ALIGNMENT == 1u << TAU_ALIGNMENT_LOG2,
-                  "the two forms of the alignment agree");
-TAU_STATIC_ASSERT(TAU_ALIGNMENT == TAU_ALIGNMENT_DEFAULT || TAU_ALIGNMENT_BELOW_MAX ||
-                      TAU_ALIGNMENT % TAU_ALIGNMENT_OF(max_align_t) == 0,
-                  "TAU_ALIGNMENT is too small for a double: build with the default, or with "
-                  "-DTAU_ALIGNMENT_BELOW_MAX=1 if no object needs more");
+#ifndef TAU_ALIGNMENT_BELOW_MAX
+TAU_STATIC_ASSERT(TAU_ALIGNMENT == TAU_ALIGNMENT_DEFAULT || TAU_ALIGNMENT >= alignof(max_align_t),
+                  "too small for a double; if none is allocated: -DTAU_ALIGNMENT_BELOW_MAX=1");
+#endif
 TAU_STATIC_ASSERT(sizeof(void *) * 8 >= TAU_WORD_BITS, "a word is never wider than a pointer");
 TAU_STATIC_ASSERT(TAU_CHECK_LEVEL >= 0 && TAU_CHECK_LEVEL <= 2, "levels are 0, 1, 2");
 

@@ -220,25 +220,6 @@ void *tau_tlsf_calloc(struct tau_tlsf *heap, size_t count, size_t size_bytes) {
     return payload;
 }
 
-// Before an aligned payload is no gap, or one that is a block. So a gap can be by so many bytes
-// larger than the alignment.
-#define TLSF_GAP_MORE_BYTES (TLSF_BLOCK_MIN_BYTES - TAU_ALIGNMENT)
-
-// What makes a gap that is too small a block, and keeps ALIGNMENT. With two words of alignment, a
-// requested one is at least a block.
-#define TLSF_GAP_STEP_BYTES(alignment)                                                             \
-    (TAU_ALIGNMENT < TAU_ALIGNMENT_DEFAULT && (alignment) < TLSF_BLOCK_MIN_BYTES                   \
-         ? TLSF_BLOCK_MIN_BYTES                                                                    \
-         : (alignment))
-
-// Whether a gap of so many bytes is too small for a block. The condition of two words' alignment
-// is one comparison.
-TAU_INLINE bool tlsf_is_too_small(uintptr_t gap_bytes) {
-    return TAU_ALIGNMENT == TAU_ALIGNMENT_DEFAULT
-               ? gap_bytes == TAU_ALIGNMENT
-               : gap_bytes != 0 && gap_bytes < TLSF_BLOCK_MIN_BYTES;
-}
-
 // Not inlined: realloc calls it only for over-aligned objects, which have their own bound.
 __attribute__((noinline)) void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, size_t alignment,
                                                        size_t size_bytes) {
@@ -249,8 +230,9 @@ __attribute__((noinline)) void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, si
         return tau_tlsf_malloc(heap, size_bytes);
     }
     const tau_word size = tlsf_needed(heap, size_bytes, TLSF_WORD_BYTES);
+    const tau_word gap_more = TLSF_BLOCK_MIN_BYTES - TAU_ALIGNMENT;  // a smaller gap is no block
     const size_t room = (size_t)tlsf_fields_of(heap)->block_max_bytes - size;
-    if (size == 0 || room < TLSF_GAP_MORE_BYTES || room - TLSF_GAP_MORE_BYTES < alignment) {
+    if (size == 0 || room < gap_more || room - gap_more < alignment) {
         return tlsf_refuse(heap, size_bytes, TAU_NO_MEMORY);
     }
     TAU_PORT_LOCK(heap);
@@ -258,14 +240,15 @@ __attribute__((noinline)) void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, si
     enum tau_status reason;
     tau_word header;
     tau_word *const found =
-        tlsf_take(heap, size + (tau_word)alignment + TLSF_GAP_MORE_BYTES, &header, &reason);
+        tlsf_take(heap, size + (tau_word)alignment + gap_more, &header, &reason);
     if (found == NULL) {
         TAU_PORT_UNLOCK(heap);
         return tlsf_refuse(heap, size_bytes, reason);
     }
     tau_word *payload = (tau_word *)tau_bits_round_up((uintptr_t)found, alignment);
-    if (tlsf_is_too_small((uintptr_t)payload - (uintptr_t)found)) {
-        payload = tlsf_after(payload, TLSF_GAP_STEP_BYTES((tau_word)alignment));
+    const uintptr_t front = (uintptr_t)payload - (uintptr_t)found;
+    if (TAU_ALIGNMENT >= 8 ? front == TAU_ALIGNMENT : front - 1 < TLSF_BLOCK_MIN_BYTES - 1) {
+        payload = tlsf_after(payload, alignment == 8 ? 16 : (tau_word)alignment);
     }
     const tau_word gap = (tau_word)((uintptr_t)payload - (uintptr_t)found);
     tau_word flags = TLSF_ALIGNED;

@@ -8,7 +8,7 @@
 // No function recurses or touches memory outside the pools. Only walk, init and add_pool loop, as
 // their contracts state. With the port's lock (core/port.h), threads and interrupts may call every
 // function that takes a heap. Without the lock, no function is reentrant. Every object is aligned
-// to TAU_ALIGNMENT: 8 bytes on 32-bit machines, 16 on 64-bit machines.
+// to TAU_ALIGNMENT: 8 bytes on 32-bit machines (4 if built so), 16 on 64-bit machines.
 #ifndef TAU_TLSF_H
 #define TAU_TLSF_H
 

@@ -80,7 +80,10 @@ class Budget:
         self.unit = unit or 2 * word_bits // 8
         self.word = word_bits // 8
         self.base = base
-        self.regions = [Region(bucket_of(size, self.unit, self.word), count) for size, count in classes]
+        buckets = [bucket_of(size, self.unit, self.word) for size, _ in classes]
+        self.regions = [
+            Region(bucket, count) for bucket, (_, count) in zip(buckets, classes, strict=True)
+        ]
         if len({region.bucket_bytes for region in self.regions}) != len(classes) or any(
             region.bucket_bytes == 0 or region.count == 0 for region in self.regions
         ):

@@ -43,7 +43,8 @@ class Tlsf:
     """A heap in SIZE_BYTES of memory at address BASE whose control block takes CONTROL_BYTES.
 
     The control block's size is a fact of the build, so the caller says it
-    (statistics.control_bytes). BASE matters for alignments only. UNIT is the alignment; 0: two words.
+    (statistics.control_bytes). BASE matters for alignments only. UNIT is the alignment, by default
+    two words.
     """
 
     def __init__(

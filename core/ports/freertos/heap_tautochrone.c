@@ -48,7 +48,7 @@
 void *pvPortCalloc(size_t count, size_t size_bytes);
 void vApplicationMallocFailedHook(void);
 
-_Static_assert(portBYTE_ALIGNMENT <= TAU_ALIGNMENT, "the port wants a larger alignment");
+_Static_assert(portBYTE_ALIGNMENT <= TAU_ALIGNMENT_DEFAULT, "the port wants a larger alignment");
 
 // Whether the caller is an interrupt. A build may define it, and must with ARM_CM0 before 10.6. If
 // the kernel's port does not tell, a call that meets another call is one: no task runs while the

@@ -16,7 +16,7 @@
 #define BUDGET_OWNER_LEVEL_MAX 6u  // steps of 1/64 of the distance
 
 _Static_assert(TAU_BUDGET_CLASSES_MAX <= 1u << BUDGET_OWNER_LEVEL_MAX, "at most one border a step");
-#define BUDGET_BUCKET_MIN_BYTES (2 * sizeof(tau_word))  // a free bucket holds its link and its index
+#define BUDGET_BUCKET_MIN_BYTES (2 * sizeof(tau_word))  // a free one holds its link and index
 
 // The state of one class. It has eight words, so that indexing needs one shift.
 struct budget_class {
@@ -84,10 +84,7 @@ TAU_INLINE struct tau_budget *budget_lock_of(const struct tau_budget *heap) {
 // size 0.
 TAU_INLINE size_t budget_bucket_for(size_t size_bytes) {
     const size_t rounded = (size_bytes + TAU_ALIGNMENT - 1) & ~(size_t)(TAU_ALIGNMENT - 1);
-    if (TAU_ALIGNMENT < BUDGET_BUCKET_MIN_BYTES && rounded == TAU_ALIGNMENT) {
-        return BUDGET_BUCKET_MIN_BYTES;
-    }
-    return rounded;
+    return rounded == sizeof(tau_word) ? BUDGET_BUCKET_MIN_BYTES : rounded;
 }
 
 TAU_INLINE uint32_t budget_hash_of(size_t bucket_bytes, uint32_t multiplier, unsigned shift) {

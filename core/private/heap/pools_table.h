@@ -24,9 +24,8 @@ TAU_INLINE uintptr_t pools_units_of(size_t size_bytes) {
 
 // The largest size of BAND, so counted.
 TAU_INLINE uintptr_t pools_border_of(const struct tau_budget_class *band) {
-    const bool is_bucket_larger = TAU_ALIGNMENT < BUDGET_BUCKET_MIN_BYTES;  // see budget_bucket_for
-    return pools_units_of(is_bucket_larger ? budget_bucket_for(band->size_bytes)
-                                           : band->size_bytes);
+    return pools_units_of(TAU_ALIGNMENT >= 8 ? band->size_bytes
+                                             : budget_bucket_for(band->size_bytes));
 }
 
 TAU_INLINE bool pools_has_band(const struct tau_pools *heap, size_t size_bytes) {

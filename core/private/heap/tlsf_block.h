@@ -19,6 +19,7 @@
 
 #define TLSF_WORD_BYTES sizeof(tau_word)
 #define TLSF_BLOCK_MIN_BYTES ((tau_word)(4 * TLSF_WORD_BYTES))
+#define TLSF_KEY_MIN ((TLSF_BLOCK_MIN_BYTES >> TAU_ALIGNMENT_LOG2) - 1)
 #define TLSF_CANARY ((tau_word)0x7a75c0de5aa5f00dULL)
 #define TLSF_CANARY_BYTES (TAU_CHECK_LEVEL >= 2 ? TLSF_WORD_BYTES : 0u)
 #define TLSF_WORDS_MAX 32u
@@ -26,11 +27,7 @@
 // Header flags.
 #define TLSF_FREE ((tau_word)1)
 #define TLSF_PREVIOUS_FREE ((tau_word)2)
-#if TAU_ALIGNMENT >= 8
-#define TLSF_ALIGNED ((tau_word)4)
-#else
-#define TLSF_ALIGNED ((tau_word)1 << 31)  // two bits are free below a size, and pools end at 2^30
-#endif
+#define TLSF_ALIGNED (TAU_ALIGNMENT >= 8 ? (tau_word)4 : (tau_word)1 << 31)  // pools have < 2^31
 #define TLSF_FLAGS (TLSF_FREE | TLSF_PREVIOUS_FREE | TLSF_ALIGNED)
 #define TLSF_SIZE_MASK (~((tau_word)(TAU_ALIGNMENT - 1) | TLSF_ALIGNED))
 #define TLSF_NO_BLOCK (TLSF_FREE | TLSF_PREVIOUS_FREE)  // two neighbors are never both free
@@ -108,9 +105,6 @@ TAU_INLINE tau_word tlsf_size_of(const tau_word *payload) {
 TAU_INLINE tau_word tlsf_key_of(tau_word size) {
     return (size >> TAU_ALIGNMENT_LOG2) - 1;
 }
-
-// The smallest block's key.
-#define TLSF_KEY_MIN ((TLSF_BLOCK_MIN_BYTES >> TAU_ALIGNMENT_LOG2) - 1)
 
 TAU_INLINE tau_word *tlsf_head_of(const struct tau_tlsf *heap, uintptr_t class) {
     return (tau_word *)((uintptr_t)tlsf_fields_of(heap) - class * TLSF_WORD_BYTES);

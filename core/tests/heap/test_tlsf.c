@@ -106,7 +106,7 @@ TEST_CASE(aligned_alloc_aligns) {
             size_t extra = alignment > UNIT;
             EXPECT(usable >= sizes[i]);
             EXPECT(usable <=
-                   block_size(sizes[i], extra) + 4 * WORD - UNIT - (1 + CANARY_WORDS + extra) * WORD);
+                   block_size(sizes[i], extra) + (3 - CANARY_WORDS - extra) * WORD - UNIT);
             pattern_write(object, usable, i);
             EXPECT_SOUND(&heap);
             EXPECT(pattern_holds(object, usable, i));

@@ -47,7 +47,8 @@ TEST_CASE(tlsf_1_sizes_and_the_row) {
     scene.used[-1] += TAU_ALIGNMENT;
     EXPECT(check_tlsf(scene.heap.tlsf) != 0);
     memcpy(scene.heap.memory, scene.heap.copy, scene.heap.size_bytes);
-    static const tau_word sizes[] = {0, TAU_ALIGNMENT, 1 << 14, (tau_word)-TAU_ALIGNMENT & SIZE_MASK};
+    static const tau_word sizes[] = {0, TAU_ALIGNMENT, 1 << 14,
+                                     (tau_word)-TAU_ALIGNMENT & SIZE_MASK};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         scene.used[-1] = sizes[i];
         expect_broken(&scene, 1);

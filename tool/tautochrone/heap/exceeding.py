@@ -31,7 +31,8 @@ class Exceeded(NamedTuple):
 def exceeded(reader: TraceReader, plan: Plan) -> list[Exceeded]:
     """Every band that the recording exceeds, by size; objects above all bands last."""
     objects = objects_of(reader, plan.alignment_unit)
-    blocks = np.array([bucket_bytes(size, plan.alignment_unit) for size, _ in plan.classes], np.int64)
+    unit = plan.alignment_unit
+    blocks = np.array([bucket_bytes(size, unit) for size, _ in plan.classes], np.int64)
     limits = np.array([*(count for _, count in plan.classes), 0])
     band = np.searchsorted(blocks, objects.size_bytes)
     # A pool starts at a multiple of the plan's alignment, as far as its blocks are such multiples.

@@ -51,12 +51,14 @@ def from_table(table: dict[str, Any]) -> Built:
 
 def to_table(value: Built) -> dict[str, Any]:
     """As Section."""
+    alignment = value.build.alignment_bytes
     return {
         "check_level": value.build.check_level,
         "optimize": value.build.optimize,
         "flags": list(value.build.flags),
+        **({"alignment_bytes": alignment} if alignment else {}),
         "compilers": [{"target": target, "version": text} for target, text in value.compilers],
-    } | ({"alignment_bytes": value.build.alignment_bytes} if value.build.alignment_bytes else {})
+    }
 
 
 def rule_broken(value: Built) -> str:

@@ -79,7 +79,8 @@ def _heap_lines(plan: Plan) -> list[str]:
     ]
     total = (
         " + ".join(
-            f"{bucket_bytes(size, plan.alignment_unit)}ull * {count}u" for size, count in plan.classes
+            f"{bucket_bytes(size, plan.alignment_unit)}ull * {count}u"
+            for size, count in plan.classes
         )
         or "0"
     )

@@ -39,9 +39,9 @@ KINDS = {"budget": 1, "pools": 2}  # enum tau_system_kind, of the arenas that ta
 class Arena:
     """An allocator that gets its memory as one arena.
 
-    It is in `library` (`{bits}` is 32, 32_align4 or 64, `{level}` a check level above 0) with functions
-    `prefix`_init, _malloc and so on, or it is built in and `opener` opens it. With `needs_plan` it
-    takes a plan's classes; with a plan without classes it runs as `prefix_without_classes`.
+    It is in `library` (`{bits}` is 32, 32_align4 or 64, `{level}` a check level above 0) with
+    functions `prefix`_init, _malloc and so on, or it is built in and `opener` opens it. With
+    `needs_plan` it takes a plan's classes; without classes it runs as `prefix_without_classes`.
     `grows`: it takes memory on demand, so one run gives the footprint without a search.
     `is_foreign`: the library is of other people (core/ports/library.h), and runs by itself.
     """

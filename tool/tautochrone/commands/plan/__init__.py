@@ -25,6 +25,7 @@ from tautochrone.trace.folder import of_one_program
 
 if TYPE_CHECKING:
     from tautochrone.heap.plan import Made, Wanted
+    from tautochrone.machine.core_build import Build
     from tautochrone.plan.file import Plan
     from tautochrone.trace.ending import Ending
 
@@ -165,7 +166,7 @@ limits = ["messages", "replies"]
 )
 @click.option(
     "--alignment",
-    type=click.Choice(["4"]),
+    type=click.Choice([4]),
     help="Alignment of objects in bytes, for a 32-bit target whose core is built with"
     " TAU_ALIGNMENT=4. An object then takes up to 4 bytes less; one that needs 8, such as a double,"
     " must be requested with its alignment (default: 8, or the file of --build).",
@@ -215,7 +216,7 @@ def command(
     elf_path: Path | None,
     is_compared: bool,
     build_path: Path | None,
-    alignment: str | None,
+    alignment: int | None,
     header_path: Path | None,
     force: bool,
     limit_bytes: int | None,
@@ -253,15 +254,11 @@ def command(
     inputs = [*traces, *filter(None, files.values())]
     for index, path in enumerate(outputs):
         output_file.check(path, force, [*inputs, *outputs[:index]], as_json)
-    from tautochrone.machine.core_build import Build, load
     from tautochrone.commands.plan import guarantee, printing
     from tautochrone.heap.plan import Wanted
 
     files["--header"] = header_path
-    build = load(build_path) if build_path else Build()
-    if alignment:
-        build = replace(build, alignment_bytes=int(alignment))
-    how = Wanted(**wanted, build=build)
+    how = Wanted(**wanted, build=_build_of(build_path, alignment))
     is_shown = not any(map(output_file.is_stdout, outputs))
     if is_guaranteed:
         planned = guarantee.made_and_saved(traces, how, files, plan_path, force)
@@ -279,6 +276,14 @@ def command(
         show = functools.partial(printing.show, made)
         output.emit(as_json, "plan", result, lambda: show(traces, plan_path, header_path))
     return _ended(traces, made.endings, made.plan, limit_bytes)
+
+
+def _build_of(path: Path | None, alignment: int | None) -> Build:
+    """The build of the file at `path`, with the alignment of the command line, if there is one."""
+    from tautochrone.machine.core_build import Build, load
+
+    build = load(path) if path else Build()
+    return replace(build, alignment_bytes=alignment or build.alignment_bytes)
 
 
 def _refuse_alone(options: dict[str, Path | bool | None]) -> None:

@@ -27,6 +27,7 @@ LEVELS = range(9)  # of the table of sizes: up to POOLS_SIZE_LEVEL_MAX
 SIZE_BYTES_MAX = 1 << 30  # BUDGET_SIZE_MAX_BYTES
 UNITS_MAX = 0x1FFFFF << 6  # BUDGET_DEDICATED_UNITS_MAX: all pools together, in the granule
 COUNT_MAX = (1 << 32) - 1
+HEAP_STEP_BYTES = 8  # `tau replay` tries heaps in these steps
 UNREACHED = 1 << 61  # twice this, and a table, is an int64
 PEAKS_STEP = 16  # sizes in one call of the native code, during which no signal is handled
 BAND_BYTES_MAX = 1 << 48  # more than any memory, and the sum of SIZES_MAX bands is not UNREACHED
@@ -68,7 +69,8 @@ class Build(NamedTuple):
         if any(band.count > COUNT_MAX or band.size_bytes > SIZE_BYTES_MAX for band in bands):
             return 0
         rows = np.array([tuple(band) for band in bands], [("size_bytes", "u4"), ("count", "u4")])
-        return int(core.tau_pools_size(rows, len(rows), alignment_bytes, 0))
+        needed = int(core.tau_pools_size(rows, len(rows), alignment_bytes, 0))
+        return -(-needed // HEAP_STEP_BYTES) * HEAP_STEP_BYTES
 
     def least_bytes(self, bands_bytes: int, largest_bytes: int) -> int:
         """The least bytes of an arena if blocks, classes and bits take `bands_bytes`.
