@@ -8,5 +8,8 @@ socket/rtl/tau_mmu_socket.sv
 socket/rtl/tau_obi_mmu.sv
 socket/rtl/tau_obi_port.sv
 socket/rtl/tau_ram.sv
+rtmmu/rtl/tau_rtmmu_any_lookup.sv
+rtmmu/rtl/tau_rtmmu_delay.sv
+rtmmu/rtl/tau_rtmmu_fixed_lookup.sv
 rtmmu/rtl/tau_rtmmu_lookup.sv
 rtmmu/rtl/tau_rtmmu_tlb.sv

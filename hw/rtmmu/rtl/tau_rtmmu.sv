@@ -8,6 +8,10 @@
 module tau_rtmmu #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
+  // Cycles in which the memories of tables 0 and 3, 1 and 4, 2 answer, always. 0: any number.
+  parameter int unsigned Latency0 = 0,
+  parameter int unsigned Latency1 = 0,
+  parameter int unsigned Latency2 = 0,
   parameter int unsigned SlotBits = 2
 ) (
 `include "tau_mmu_ports.svh"
@@ -15,8 +19,8 @@ module tau_rtmmu #(
 
   `TAU_MMU_LAST_UNUSED
 
-  logic       ready, valid, mapped, is_data, fault;
-  logic [2:0] access, denied;
+  logic       ready, valid, mapped, is_data, granted, fault;
+  logic [2:0] access;
   logic [1:0] cause;
   logic [29:0] data;
   // For a TLB.
@@ -28,7 +32,10 @@ module tau_rtmmu #(
   tau_rtmmu_lookup #(
     .PageBits(PageBits),
     .SlotBits(SlotBits),
-    .TagBits (4)
+    .TagBits (4),
+    .Latency0(Latency0),
+    .Latency1(Latency1),
+    .Latency2(Latency2)
   ) u_lookup (
     .clk_i,
     .rst_ni,
@@ -49,10 +56,11 @@ module tau_rtmmu #(
     .table_rdata_i
   );
 
-  assign denied = access & ~data[29:27];
-  assign fault = !mapped || denied != '0;
+  // `mapped` comes last in a cycle, so everything else is ready for it.
+  assign granted = (access & ~data[29:27]) == '0;
+  assign fault = !(mapped && granted);
   assign cause = !mapped ? tau_status_pkg::CauseUnmapped
-                 : (denied != '0 ? tau_status_pkg::CauseRights : tau_status_pkg::CauseNone);
+                 : granted ? tau_status_pkg::CauseNone : tau_status_pkg::CauseRights;
 
   assign data_result_valid_o = valid && is_data;
   assign data_result_fault_o = fault;
@@ -63,7 +71,8 @@ module tau_rtmmu #(
   assign instr_result_cause_o = cause;
   assign instr_result_frame_o = data[FrameBits-1:0];
 
-  assign event_hit_o = {data_result_valid_o && !fault, instr_result_valid_o && !fault};
+  assign event_hit_o = {mapped && (granted && valid && is_data),
+                        mapped && (granted && valid && !is_data)};
   assign event_miss_o = {data_result_valid_o && fault, instr_result_valid_o && fault};
 
   assign reg_rdata_o = '0;

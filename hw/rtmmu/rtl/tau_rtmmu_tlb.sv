@@ -16,6 +16,10 @@
 module tau_rtmmu_tlb #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
+  // Cycles in which the memories of tables 0 and 3, 1 and 4, 2 answer, always. 0: any number.
+  parameter int unsigned Latency0 = 0,
+  parameter int unsigned Latency1 = 0,
+  parameter int unsigned Latency2 = 0,
   parameter int unsigned SlotBits = 2,
   parameter int unsigned Entries = 4
 ) (
@@ -90,7 +94,10 @@ module tau_rtmmu_tlb #(
   tau_rtmmu_lookup #(
     .PageBits(PageBits),
     .SlotBits(SlotBits),
-    .TagBits (4)
+    .TagBits (4),
+    .Latency0(Latency0),
+    .Latency1(Latency1),
+    .Latency2(Latency2)
   ) u_lookup (
     .clk_i,
     .rst_ni,

@@ -1,4 +1,7 @@
-"""cocotb tests of tau_rtmmu; test_rtmmu.py runs them."""
+"""cocotb tests of tau_rtmmu; test_rtmmu.py runs them.
+
+A unit that was built for fixed latencies is tested with those, and without stalls.
+"""
 
 import os
 import random
@@ -8,12 +11,21 @@ import cocotb
 
 from hw.socket.tb.mmu_socket import Lookup, Socket
 from hw.socket.tb.traffic import hostile, lived_in, nearly, random_lookups, validity_expects
+from testing.cocotb_run import unit_parameters
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 FRAME_BITS = 12
 PAGES = 64
 EVERY_PAGE = list(range(PAGES))
-LATENCIES = [(1, 1, 1), (1, 1, 2), (2, 2, 4), (3, 1, 2), (1, 4, 1), (1, 2, 7)]
+FIXED = tuple(unit_parameters().get(f"Latency{memory}", 0) for memory in range(3))
+ANY = [(1, 1, 1), (1, 1, 2), (2, 2, 4), (3, 1, 2), (1, 4, 1), (1, 2, 7)]
+LATENCIES = [FIXED] * len(ANY) if any(FIXED) else ANY
+STALL = 0.0 if any(FIXED) else 0.1
+
+
+def possible(latencies: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Those that the unit was built for."""
+    return [each for each in latencies if each == FIXED or not any(FIXED)]
 
 
 @cocotb.test()
@@ -23,7 +35,8 @@ async def random_traffic(dut: Any) -> None:
     cocotb.log.info("TAU_TEST_SEED=%d", SEED)
     faults = mapped = 0
     for latencies in LATENCIES:
-        for make, stall in ((lived_in, 0.0), (lived_in, 0.3), (hostile, 0.2), (hostile, 0.0)):
+        for make, stalls in ((lived_in, 0), (lived_in, 3), (hostile, 2), (hostile, 0)):
+            stall = stalls * STALL
             memories = make(PAGES, chance)
             socket = Socket(dut, memories, latencies, stall, chance.getrandbits(32))
             await socket.reset()
@@ -45,7 +58,7 @@ async def one_thing_wrong(dut: Any) -> None:
     faults = mapped = 0
     for _ in range(12):
         memories = nearly(PAGES, chance)
-        socket = Socket(dut, memories, seed=chance.getrandbits(32))
+        socket = Socket(dut, memories, LATENCIES[0], seed=chance.getrandbits(32))
         await socket.reset()
         pages = [page for page in EVERY_PAGE if memories[2][page]]
         expect = validity_expects(memories, FRAME_BITS)
@@ -61,7 +74,7 @@ async def all_words_alike(dut: Any) -> None:
     ones = 0xFFFFFFFF
     for word, last in ((0, 0), (ones, ones), (1, 1), (PAGES, PAGES), (PAGES - 1, ones)):
         memories = [word] * 2 * PAGES, [word] * 2 * PAGES, [last] * PAGES
-        socket = Socket(dut, memories, seed=SEED)
+        socket = Socket(dut, memories, LATENCIES[0], seed=SEED)
         await socket.reset()
         expect = validity_expects(memories, FRAME_BITS)
         answers = await random_lookups(socket, expect, 150, 0.0, EVERY_PAGE)
@@ -88,16 +101,16 @@ async def _stream(dut: Any, latencies: tuple[int, int, int], port: str) -> set[i
 @cocotb.test()
 async def one_lookup_a_cycle_pipelined(dut: Any) -> None:
     """Equal latencies L: every lookup takes 2 L cycles, and one starts in every cycle."""
-    for latency in (1, 2, 3):
+    for latencies in possible([(1, 1, 1), (2, 2, 2), (3, 3, 3)]):
         for port in ("instr", "data"):
-            assert await _stream(dut, (latency, latency, latency), port) == {2 * latency}
+            assert await _stream(dut, latencies, port) == {2 * latencies[0]}
 
 
 @cocotb.test()
 async def parallel_costs_no_more_than_the_page_table(dut: Any) -> None:
     """Validity memories of half the latency: the page table's latency, at full throughput."""
-    for half in (1, 2, 3):
-        assert await _stream(dut, (half, half, 2 * half), "data") == {2 * half}
+    for latencies in possible([(1, 1, 2), (2, 2, 4), (3, 3, 6)]):
+        assert await _stream(dut, latencies, "data") == {latencies[2]}
 
 
 @cocotb.test()
@@ -105,7 +118,7 @@ async def data_goes_first_and_instr_follows(dut: Any) -> None:
     """Both ports ask at once: the data port is taken, the other one in the next cycle."""
     memories = lived_in(PAGES, random.Random(SEED))
     expect = validity_expects(memories, FRAME_BITS)
-    socket = Socket(dut, memories)
+    socket = Socket(dut, memories, LATENCIES[0])
     await socket.reset()
     lookup = Lookup(5, 1)
     for port in ("instr", "data"):
@@ -119,7 +132,7 @@ async def reset_forgets_lookups(dut: Any) -> None:
     """A reset with lookups on their way: nothing comes back for them, and all is well after it."""
     memories = lived_in(PAGES, random.Random(SEED))
     expect = validity_expects(memories, FRAME_BITS)
-    socket = Socket(dut, memories, (2, 3, 4))
+    socket = Socket(dut, memories, FIXED if any(FIXED) else (2, 3, 4))
     for _ in range(3):
         await socket.reset()
         await random_lookups(socket, expect, 20, 0.1, EVERY_PAGE)

@@ -1,7 +1,8 @@
 """Bounded proofs of the RTMMU's units on a small space, for every content of their tables.
 
-The proved properties are in formal/tau_rtmmu_proof.sv and formal/tau_rtmmu_tlb_proof.sv. Each
-mutant must fail: a proof that holds of everything says nothing.
+The proved properties are in formal/tau_rtmmu_proof.sv and formal/tau_rtmmu_tlb_proof.sv. That the
+two lookups are equal is proved by induction, so without a bound (formal/tau_rtmmu_fixed_proof.sv).
+Each mutant must fail: a proof that holds of everything says nothing.
 """
 
 import subprocess
@@ -12,12 +13,17 @@ import pytest
 from hw.socket.tb.prove import covers, fails, holds, prove
 from testing.mutants import Mutant
 
-LOOKUP = "hw/rtmmu/rtl/tau_rtmmu_lookup.sv"
+LOOKUP = "hw/rtmmu/rtl/tau_rtmmu_any_lookup.sv"
+DELAY = "hw/rtmmu/rtl/tau_rtmmu_delay.sv"
+FIXED = "hw/rtmmu/rtl/tau_rtmmu_fixed_lookup.sv"
+LOOKUPS = [LOOKUP, DELAY, FIXED, "hw/rtmmu/rtl/tau_rtmmu_lookup.sv"]
 UNIT = "hw/rtmmu/rtl/tau_rtmmu.sv"
 TLB = "hw/rtmmu/rtl/tau_rtmmu_tlb.sv"
 PROOF = "hw/rtmmu/formal/tau_rtmmu_proof.sv"
 TLB_PROOF = "hw/rtmmu/formal/tau_rtmmu_tlb_proof.sv"
+FIXED_PROOF = "hw/rtmmu/formal/tau_rtmmu_fixed_proof.sv"
 TOP = "tau_rtmmu_proof"
+FIXED_TOP = "tau_rtmmu_fixed_proof"
 COVERED = ("Case1", "Case21", "Case221", "Case222NotMapped", "Case222Mapped", "Translated")
 
 MUTANTS = [
@@ -32,7 +38,7 @@ MUTANTS = [
     Mutant(
         "odd word first", LOOKUP, "table_addr_o[1] = {lookup_page_i, 1'b0}", "table_addr_o[1] = '0"
     ),
-    Mutant("not mapped after denied", UNIT, "!mapped || denied != '0;", "denied != '0;"),
+    Mutant("not mapped after denied", UNIT, "!(mapped && granted);", "!granted;"),
     Mutant("rights of nothing", UNIT, "access & ~data[29:27]", "access & ~data[28:26]"),
     Mutant("both are taken", UNIT, "ready && !data_lookup_valid_i;", "ready;"),
     Mutant("idle results", UNIT, "data_result_valid_o = valid &&", "data_result_valid_o = 1 ||"),
@@ -42,6 +48,24 @@ TLB_MUTANTS = [
     Mutant("forgets a page", TLB, "wdata_i == 32'(start_q[i])", "wdata_i == 32'(page_q[i])"),
     Mutant("out of order", TLB, "data_held_q && data_misses_q == '0;", "data_held_q;"),
     Mutant("old miss kept", TLB, "old_q == '0 &&", "1'b1 &&"),
+]
+FIXED_MUTANTS = [
+    Mutant("page 0 starts a region", FIXED, "start1 != '0 &&", ""),
+    Mutant("c above b", FIXED, "start1 <= page1 &&", ""),
+    Mutant("h below c", FIXED, "&& start1 <= place1;", ";"),
+    Mutant("c outside", FIXED, "(table_rdata_i[0] >> PageBits) == '0 &&", ""),
+    Mutant("h outside", FIXED, "(table_rdata_i[1] >> PageBits) == '0 &&", ""),
+    Mutant("h = sp refused", FIXED, "[NumberBits-1:0] <", "[NumberBits-1:0] <="),
+    Mutant("state counts as part of the top", FIXED, "[NumberBits-1:0] < N", " < N"),
+    Mutant("only low bits of the stack", FIXED, "[4] != 32'(page2)", "[4][PageBits-1:0] != page2"),
+    Mutant("s not compared", FIXED, "table_rdata_i[4] != 32'(page2) ||", ""),
+    Mutant("the page of now", FIXED, "!= 32'(page2)", "!= 32'(page1)"),
+    Mutant("c and h not compared", FIXED, "|| !ok2);", ");"),
+    Mutant("even word second", FIXED, "{start1, 1'b1}", "{start1, 1'b0}"),
+    Mutant("second read always", FIXED, "{2{valid1}}", "2'b11"),
+    Mutant("data too late", FIXED, ".Cycles(Cycles - D)", ".Cycles(Cycles - D + 1)"),
+    Mutant("result too late", FIXED, ".Cycles(Cycles - 2 * L)", ".Cycles(Cycles - 2 * L + 1)"),
+    Mutant("reset keeps lookups", DELAY, "<= '0;", "<= value_q;"),
 ]
 QUICK_NAMES = ("s not compared", "h above sp")
 QUICK_MUTANTS = [mutant for mutant in MUTANTS if mutant.name in QUICK_NAMES]
@@ -58,6 +82,7 @@ class Instance:
     cycles: int = 6
     lemma: bool = True
     tlb: bool = False
+    fixed: bool = False  # the unit has the lookup for these latencies
 
     @property
     def top(self) -> str:
@@ -73,9 +98,12 @@ class Instance:
         self, *words: str, mutant: Mutant | None = None
     ) -> subprocess.CompletedProcess[str]:
         """What smtbmc says; WORDS are for it."""
-        sources = [LOOKUP, TLB, TLB_PROOF] if self.tlb else [LOOKUP, UNIT, PROOF]
+        sources = [*LOOKUPS, TLB, TLB_PROOF] if self.tlb else [*LOOKUPS, UNIT, PROOF]
         defines = "-DTAU_PROOF_LEMMA" if self.lemma else ""
         unit = "tau_rtmmu_tlb .Entries(2)" if self.tlb else "tau_rtmmu"
+        if self.fixed:
+            validity, page_table = f"({self.latency})", f"({self.latency2})"
+            unit += f" .Latency0{validity},.Latency1{validity},.Latency2{page_table}"
         given = (self.top, unit, sources, self.sizes, self.cycles)
         return prove(*given, *words, defines=defines, mutant=mutant)
 
@@ -84,6 +112,48 @@ class Instance:
 def test_definition_and_cycles(latency2: int) -> None:
     """Any tables at all: the definition's answer, in two cycles; pipelined and parallel."""
     holds(Instance(lemma=False, latency2=latency2).prove("--presat"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("latency2", [1, 2])
+def test_definition_with_the_fixed_lookup(latency2: int) -> None:
+    """The unit selects it by its parameters."""
+    holds(Instance(lemma=False, latency2=latency2, fixed=True).prove("--presat"))
+
+
+def equal(latency: int, latency2: int, *words: str, mutant: Mutant | None = None, bits: int = 4):
+    """What smtbmc says of the two lookups: reset, the cycles of a lookup, and a look at its end."""
+    cycles = max(2 * latency, latency2)
+    sizes = {"Latency": latency, "Latency2": latency2, "PageBits": bits}
+    sizes["SlotBits"] = cycles.bit_length()
+    sources = [*LOOKUPS[:-1], FIXED_PROOF]
+    return prove(FIXED_TOP, "", sources, sizes, cycles + 3, *words, mutant=mutant)
+
+
+@pytest.mark.parametrize(
+    "latencies, bits",
+    [
+        ((1, 1), 4),
+        ((1, 2), 4),
+        ((1, 2), 18),
+        *(pytest.param(each, 4, marks=pytest.mark.slow) for each in ((1, 3), (2, 1), (2, 4))),
+    ],
+)
+def test_the_two_lookups_are_equal(latencies: tuple[int, int], bits: int) -> None:
+    """For ever: from reset on, and from every cycle to the next."""
+    holds(equal(*latencies, "--presat", bits=bits))
+    holds(equal(*latencies, "-i", bits=bits))
+
+
+def test_equal_lookups_translate_and_refuse() -> None:
+    """With a lookup in every cycle; the assumptions rule neither out."""
+    covers(equal(1, 2, "-c"), FIXED_TOP, ("Translated", "Refused"))
+
+
+@pytest.mark.parametrize("mutant", FIXED_MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutants_are_not_equal(mutant: Mutant) -> None:
+    """Data and validity are kept only if the other one is slower."""
+    fails(equal(1, 1 if mutant.name == "data too late" else 2, mutant=mutant))
 
 
 def test_lemma_1() -> None:

@@ -139,7 +139,9 @@ class Socket:
             table.waiting.clear()
         self._drive("table_rvalid_i", 0)
         self._drive("table_rdata_i", 0)
-        for level in (1, 0, 0, 1):
+        self._drive("rst_ni", 1)
+        await Timer(1, "ns")
+        for level in (0, 0, 1):
             self._drive("rst_ni", level)
             await self.clock()
 
@@ -170,8 +172,7 @@ class Socket:
             word = table.answer(self.now, self.chance)
             valid.append(int(word is not None))
             # What comes without `valid` must not matter.
-            noise = self.chance.getrandbits(32) if table.stall else 0
-            words.append(noise if word is None else word)
+            words.append(self.chance.getrandbits(32) if word is None else word)
         self._drive("table_rvalid_i", packed(valid, 1))
         self._drive("table_rdata_i", packed(words, 32))
         write = self.register_write

@@ -77,8 +77,9 @@ def test_a_number_that_is_taken_names_the_other(hardware: Path) -> None:
 
 def test_a_unit_is_its_folder_without_other_units() -> None:
     """Two units of one folder share files, and neither has the other's module."""
-    files = [path.name for path in unit_sources(units()["rtmmu-tlb"])]
-    assert files == ["tau_status_pkg.sv", "tau_rtmmu_lookup.sv", "tau_rtmmu_tlb.sv"]
+    files = [path.stem for path in unit_sources(units()["rtmmu-tlb"])]
+    lookups = [f"tau_rtmmu_{name}" for name in ("any_lookup", "delay", "fixed_lookup", "lookup")]
+    assert files == ["tau_status_pkg", *lookups, "tau_rtmmu_tlb"]
     assert [unit.number for unit in units().values()] == [0, 1, 2, 3, 4, 5, 255]
 
 
