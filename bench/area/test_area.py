@@ -53,10 +53,16 @@ def design(name: str) -> area.Design:
 def test_the_pages_have_its_cells(unit: str, folder: Path) -> None:
     """Those of all its shapes. The page table unit, the smallest, has its 16 bits of arrays."""
     module = units()[unit].module
-    rows = [area.synthesized(each, folder) for each in area.designs() if each.module == module]
-    assert unit != "pagetable" or rows[0]["memory_bits"] == 16
-    luts, ffs = ("; ".join(f"{row[key]:,}" for row in rows) for key in ("lut", "ff"))
-    assert any(f" | {luts} | {ffs} | " in page.read_text() for page in PAGES), (luts, ffs)
+    tables: dict[tuple[int, ...], list[area.Design]] = {}
+    for each in area.designs():
+        if each.module == module:
+            latencies = tuple(each.parameters.get(name, 0) for name in area.LATENCIES)
+            tables.setdefault(latencies, []).append(each)
+    for shapes in tables.values():
+        rows = [area.synthesized(each, folder) for each in shapes]
+        assert unit != "pagetable" or rows[0]["memory_bits"] == 16
+        luts, ffs = ("; ".join(f"{row[key]:,}" for row in rows) for key in ("lut", "ff"))
+        assert any(f" | {luts} | {ffs} | " in page.read_text() for page in PAGES), (luts, ffs)
 
 
 def test_memory_of_structs_is_noticed(folder: Path) -> None:

@@ -1,7 +1,8 @@
 // A unit with a port for each of the core's two buses. The memories of its tables are outside.
 //
 // `TAU_UNIT is the unit's module; the lists of files define it. `TAU_UNIT_PARAMETERS are its
-// parameters other than sizes, each after a comma.
+// parameters other than sizes, each after a comma. They may name the latencies of the tables, as
+// `,.Latency0(Latency0),.Latency1(Latency1),.Latency2(Latency2)`.
 `ifndef TAU_UNIT_PARAMETERS
 `define TAU_UNIT_PARAMETERS
 `endif
@@ -10,7 +11,11 @@ module tau_mmu #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
   parameter int unsigned GranuleBits = 12,  // of an address inside the unit's smallest page
-  parameter logic [31:0] FramesBase = 32'hC000_0000
+  parameter logic [31:0] FramesBase = 32'hC000_0000,
+  // Cycles in which the memories of tables 0 and 3, 1 and 4, 2 answer, always. 0: any number.
+  parameter int unsigned Latency0 = 0,
+  parameter int unsigned Latency1 = 0,
+  parameter int unsigned Latency2 = 0
 ) (
   input  logic                   clk_i,
   input  logic                   rst_ni,
@@ -97,12 +102,12 @@ module tau_mmu #(
     .table_addr_i  (table_addr_o)
   );
 
-  // Fetches store nothing.
+  // Fetches store nothing, and most units take any latency.
   logic        we;
   logic [3:0]  be;
   logic [31:0] wdata;
   logic unused;
-  assign unused = ^{we, be, wdata};
+  assign unused = ^{we, be, wdata, Latency0, Latency1, Latency2};
 
   tau_obi_port #(
     .PageBits   (PageBits),

@@ -74,7 +74,10 @@ module tau_obi_mmu #(
     .PageBits   (PageBits),
     .FrameBits  (FrameBits),
     .GranuleBits(GranuleBits),
-    .FramesBase (FramesBase)
+    .FramesBase (FramesBase),
+    .Latency0   (Latency0),
+    .Latency1   (Latency1),
+    .Latency2   (Latency2)
   ) u_mmu (
     .table_req_o   (table_req),
     .table_addr_o  (table_addr),
