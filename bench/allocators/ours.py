@@ -8,8 +8,7 @@ from tautochrone.machine.core_build import FASTEST, Build
 from tautochrone.plan.file import Plan
 from tautochrone.heap.guarantee import make_guarantee
 from tautochrone.heap.plan import Wanted, make_plan
-from tautochrone.replay import emulator
-from tautochrone.replay.run import smallest_heap
+from tautochrone.replay import emulator, run
 
 
 @functools.cache
@@ -38,4 +37,11 @@ def footprint(trace: Path, system: str, plan: Plan | None = None, layout: str = 
     memory that it took. A plan without classes is plain TLSF, as the plan itself says."""
     if plan is not None and not plan.classes:
         system, plan = "tlsf", None
-    return smallest_heap(trace, system, plan=plan, layout=layout)
+    return run.smallest_heap(trace, system, plan=plan, layout=layout)
+
+
+def safe_heap(trace: Path, system: str, plan: Plan | None = None) -> int:
+    """The heap from which on every sampled size holds (replay/search.py), as `footprint`'s."""
+    if plan is not None and not plan.classes:
+        system, plan = "tlsf", None
+    return run.safe_heap(trace, system, plan)

@@ -34,6 +34,11 @@ def counts(name: str, isa_name: str, trace: Path, **options: int) -> emulator.Co
     return system(name, isa_name).counts(open_trace_for_replay(trace), **options)
 
 
+def safe_heap(name: str, isa_name: str, trace: Path) -> int:
+    """The arena from which on every sampled size completes, found as ours (replay/search.py)."""
+    return system(name, isa_name).safe_heap(open_trace_for_replay(trace))
+
+
 def footprint(name: str, isa_name: str, trace: Path) -> int:
     """The smallest arena that completes TRACE, with the peer's variables outside it.
 

@@ -7,8 +7,9 @@ Writes out/bench/allocators.json and prints the tables. --quick takes the synthe
 recordings take their place. glibc, mimalloc and jemalloc get no recording of another ABI.
 Conditions: ours -O2 without checks unless the row says check 1; crates opt-level 3; C libraries as
 packaged. Instructions are exact (emulated), payload moves apart; a call that takes more than
-INSTRUCTIONS_MAX in total is stopped and marked. A footprint is the smallest arena that completes,
-control structures and static data included. For glibc, mimalloc and jemalloc it is the memory that
+INSTRUCTIONS_MAX in total is stopped and marked. A footprint is the safe arena: the least from which
+on every sampled size completes (tool/tautochrone/replay/search.py), control structures and static
+data included. For glibc, mimalloc and jemalloc it is the memory that
 a process took from the kernel, in this machine's 64-bit layout. Their instructions are left out:
 their maxima are system calls, which no user-side count sees.
 """
@@ -26,7 +27,7 @@ from tautochrone import __version__
 from tautochrone.console.output import note
 from tautochrone.errors import TauError
 from tautochrone.replay import emulator
-from tautochrone.replay.run import smallest_heap
+from tautochrone.replay.run import safe_heap
 from tautochrone.replay.systems import process
 from tautochrone.trace import abi
 from tautochrone.trace.file import open_trace
@@ -60,7 +61,7 @@ def our_row(system: str, level: int, trace: Path, isa: str) -> dict[str, Any]:
     row["operations"] = operations_of(ours.counts(system, isa, trace, level))
     if level == 0 and isa == "rv32":
         plan = ours.plan_of(trace) if system == "budget" else None
-        row["footprint_bytes"] = ours.footprint(trace, system, plan)
+        row["footprint_bytes"] = ours.safe_heap(trace, system, plan)
     return row
 
 
@@ -77,7 +78,7 @@ def peer_row(name: str, trace: Path, isa: str) -> dict[str, Any]:
     spent = sum(one.count * one.mean for one in calls)
     if isa == PEERS[name].isas[0] and spent < SEARCH_INSTRUCTIONS_MAX:
         try:
-            row["footprint_bytes"] = peers.footprint(name, isa, trace)
+            row["footprint_bytes"] = peers.safe_heap(name, isa, trace)
         except TauError as cause:  # it erred in an arena that was nearly too small
             row["footprint_error"] = cause.message
     return row
@@ -98,7 +99,7 @@ def measure_trace(trace: Path) -> list[dict[str, Any]]:
                 rows.append({"system": name, "isa": isa, "missing": cause.message})
     for name in HOST_SYSTEMS if recorded_on in ("", abi.of_host()) else ():
         try:
-            size = smallest_heap(trace, name, layout="host")
+            size = safe_heap(trace, name, layout="host")
             rows.append({"system": name, "isa": "host", "footprint_bytes": size})
         except TauError as cause:
             rows.append({"system": name, "isa": "host", "missing": cause.message})

@@ -84,9 +84,9 @@ def command(
     tau replay program.tau --on rtvm,conventional
     tau replay program.tau --on tile:rtmmu,tile:pagetable --events 100000
 
-    Without --heap, replay searches for the smallest heap that holds the trace. With --heap, exit
-    status 3 means that the trace did not complete on a system. Instructions are counted for our own
-    heaps, first-fit, and libraries of the target; copies of payload are not counted.
+    Without --heap, replay finds the safe heap: it and 16 to 240 sizes up to a quarter more hold the
+    trace. With --heap, exit status 3 means that the trace did not complete on a system. Of our own
+    heaps, first-fit and libraries of the target, instructions are counted, without payload copies.
 
     rtvm and conventional are heaps on pages. Their replay reports peak mapped pages and the cost of
     malloc, free and page faults. A trace from `tau record --accesses` says which pages the program

@@ -1,1 +1,1 @@
-"""The heap of a program: profile, planners, threshold, margin, and the plan made of them."""
+"""The heap of a program: profile, planners, safe heap, margin, and the plan made of them."""

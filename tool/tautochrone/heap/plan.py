@@ -28,8 +28,8 @@ from tautochrone.heap import pools
 from tautochrone.heap.margin import Margin, margin_of
 from tautochrone.heap.planners import replayed, starts
 from tautochrone.heap.recordings import Classes, ReplayedRecording, common_heap
+from tautochrone.heap.safe import safe_heap
 from tautochrone.heap.spread import Spread, spread_of
-from tautochrone.heap.threshold import threshold
 from tautochrone.heap.profile import Profile, profile_of
 from tautochrone.plan.sections import Basis, make_sections
 from tautochrone.replay.open_trace import OpenTrace, open_trace_for_replay
@@ -48,8 +48,8 @@ class Made:
     most: no heap can be smaller.
 
     `measured_heap_bytes` is the heap without the margin. Every recording completed in it and in all
-    sizes sampled above it (threshold.py), and with plain TLSF in `plain_heap_bytes`. `found` is
-    what the planner found, with the smallest heaps as `tau replay` finds them. `pools` says what
+    sizes sampled above it (safe.py), and with plain TLSF in `plain_heap_bytes`. `found` is what the
+    planner found, with such safe heaps, too. `pools` says what
     pools save, and why they were taken or not. `search_seconds` is the time of the search; it must
     not be written to the plan file, because equal input gives an equal file.
     """
@@ -144,7 +144,7 @@ def make_plan(
     searched = _searched(profile, recordings, wanted, tick)
     names = [reader.path.name for reader in readers]
     spread = spread_of(recordings, names, searched.found.classes, searched.alone)
-    choice, classes = _choice(searched, recordings, profile, wanted, spread)
+    choice, classes = _choice(searched.found, profile, wanted, spread)
     measured = choice.pooled_bytes if choice.is_taken else choice.plain_bytes
     chosen = margin_of(spread, len(recordings), wanted.margin, wanted.is_input_fixed)
     heap_bytes = with_margin(measured, chosen.fraction, layout)
@@ -153,7 +153,7 @@ def make_plan(
         optimal_within = _distance(measured, profile.peak_live_bytes)
     plan = Plan(
         classes=classes,
-        heap_bytes=threshold(recordings, classes, heap_bytes, alignment),
+        heap_bytes=safe_heap(recordings, classes, heap_bytes, alignment),
         planner=wanted.planner,
         optimal_within=math.ceil(optimal_within * 1e6) / 1e6,
         margin=chosen.fraction,
@@ -187,14 +187,12 @@ def make_plan(
 class _Searched(NamedTuple):
     """A planner's result, and its `optimal_within`.
 
-    `alone` has the classes found for each of several recordings by itself, `careful` the classes
-    found for other inputs, too, if the input is fixed.
+    `alone` has the classes found for each of several recordings by itself.
     """
 
     found: replayed.Measured
     optimal_within: float
     alone: tuple[Classes, ...] = ()
-    careful: Classes = ()
 
 
 def _searched(
@@ -209,43 +207,23 @@ def _searched(
     several = profile.traces if len(recordings) > 1 else ()
     own = [profile_of([one], profile.granule_bytes, wanted.skip_misuse) for one in several]
     settings = (wanted.classes_max, tick, wanted.is_input_fixed)
-    found, alone, careful = replayed.plan_several(profile, own, recordings, *settings)
-    return _Searched(found, 0.0, alone, careful)
+    found, alone = replayed.plan_several(profile, own, recordings, *settings)
+    return _Searched(found, 0.0, alone)
 
 
 def _choice(
-    searched: _Searched,
-    recordings: Sequence[ReplayedRecording],
-    profile: Profile,
-    wanted: Wanted,
-    spread: Spread | None,
+    found: replayed.Measured, profile: Profile, wanted: Wanted, spread: Spread | None
 ) -> tuple[pools.Choice, Classes]:
-    """Both heaps, each from which on larger ones hold, and the classes that are taken.
-
-    The smallest heap of a search need not have the least such size, so that what else was found
-    competes.
-    """
-    found, granule = searched.found, profile.granule_bytes
-    plain = threshold(recordings, (), found.plain_heap_bytes, granule)
-    if not found.classes and not searched.careful:
+    """Both heaps, and the classes that are taken."""
+    pooled, plain, classes = found.heap_bytes, found.plain_heap_bytes, found.classes
+    if not classes:
         return pools.Choice(plain, plain, 0.0, False, "no pool saves anything"), ()
-    pooled, classes = min(
-        (threshold(recordings, classes, _smallest(recordings, classes, granule), granule), classes)
-        for classes in {found.classes, searched.careful}
-        if classes
-    )
     if wanted.planner != REPLAYED:
         return pools.Choice(pooled, plain, 0.0, True, f"--planner {wanted.planner}"), classes
     heaps = None if spread is None else (spread.plain.least, spread.plain.most)
     differs = pools.spread_of(heaps, len(profile.sizes), wanted.is_input_fixed)
     choice = pools.choose(wanted.pools, pooled, plain, differs)
     return choice, classes if choice.is_taken else ()
-
-
-def _smallest(recordings: Sequence[ReplayedRecording], classes: Classes, granule: int) -> int:
-    """The heap that `classes` need on all recordings."""
-    alone = [recording.smallest_heap(classes) for recording in recordings]
-    return common_heap(recordings, classes, alone, granule)
 
 
 def with_sections(
@@ -298,14 +276,15 @@ def _measure(
     alignment_bytes: int,
     tick: Callable[[], None],
 ) -> replayed.Measured:
-    """The heap that `classes` and plain TLSF need."""
+    """The safe heaps of `classes` and of plain TLSF."""
     heaps: list[int] = []
     for system in (classes, ()):
         needed = []
         for recording in recordings:
             needed.append(recording.smallest_heap(system))
             tick()
-        heaps.append(common_heap(recordings, system, needed, alignment_bytes))
+        common = common_heap(recordings, system, needed, alignment_bytes)
+        heaps.append(safe_heap(recordings, system, common, alignment_bytes))
     return replayed.Measured(classes, heaps[0], heaps[1])
 
 

@@ -2,7 +2,7 @@
 
     entries_of(trace, systems, options)          an Entry for each system: `tau replay` prints them
     replay(path, system, plan, heap_bytes)       one run; without heap_bytes, after a search
-    smallest_heap(path, system, plan)            only the search (search.py)
+    safe_heap(path, system, plan)                only the search (search.py)
     completes(path, system, heap_bytes, plan)    one run that does not check contents
 """
 
@@ -114,8 +114,8 @@ def replay(
 ) -> Entry:
     """Replay a trace on a system and check every object.
 
-    With `heap_bytes` the heap has this size, and the trace may not complete. Without, the smallest
-    heap is searched for first. Raises TauError for a trace with misuse (unless `skip_misuse`), a
+    With `heap_bytes` the heap has this size, and the trace may not complete. Without, the safe heap
+    is searched for first. Raises TauError for a trace with misuse (unless `skip_misuse`), a
     plan that does not fit the heap, and a system that fails.
     """
     chosen = _in_arena(system)
@@ -140,6 +140,13 @@ def smallest_heap(
     """
     trace = open_trace_for_replay(trace_path)
     return _in_arena(system).smallest_heap(trace, plan, layout, guess_bytes, grid_sizes)
+
+
+def safe_heap(
+    trace_path: str | Path, system: str | System, plan: Any | None = None, layout: str = "32"
+) -> int:
+    """The heap from which on the trace completes in every sampled size (search.py)."""
+    return _in_arena(system).safe_heap(open_trace_for_replay(trace_path), plan, layout)
 
 
 def completes(

@@ -20,7 +20,7 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
 from tautochrone.replay import open_trace
-from tautochrone.replay.search import grid_sizes_of, search_steps
+from tautochrone.replay.search import grid_sizes_of, safe_steps, samples_of, search_steps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -268,4 +268,20 @@ class Session:
                 f"{self.arena.name} does not hold the trace in {self.heap_bytes_max} bytes",
                 "replay with --layout host" if self.layout == "32" else None,
             )
+        return found
+
+    def safe_heap(self) -> int:
+        """Return the heap from which on every sampled size holds (search.py).
+
+        It is the footprint of an arena that grows. Raises TauError if there is none.
+        """
+        found = self.smallest_heap()
+        if self.arena.grows:
+            return found
+        samples = samples_of(int(self.trace.facts.events))
+        steps = safe_steps(self._holds, found, self.heap_bytes_max, samples)
+        for found in progress(steps, f"safe heap of {self.arena.name}"):
+            pass
+        if not found:
+            raise TauError(f"{self.arena.name} has no safe heap up to {self.heap_bytes_max} bytes")
         return found

@@ -141,7 +141,7 @@ def heap_parts(entries: Sequence[Entry], peak_live_bytes: int) -> Panel | None:
     }
     axes = (Axis("heap", is_bytes=True, start=0), Axis(names=columns["system"]))
     caption = (
-        "At the peak of live bytes, in the smallest heap that holds the recording: live is what the"
+        "At the peak of live bytes, in the least safe heap for the recording: live is what the"
         " program asked for. Rounding makes blocks of it, each with a header unless a pool has it."
         " Free is what holes, pools and later peaks leave. The margin is the plan's."
     )

@@ -26,8 +26,8 @@ def verdict(
     `plan_heap_bytes` includes the plan's `margin`, a fraction. `plan_peaks` are the peaks of the
     recordings that the plan is made from.
 
-    The headline states the plan's heap. Other systems are compared with the smallest heap in which
-    the plan holds the recording, because theirs are the smallest as well. Only systems that
+    The headline states the plan's heap. Other systems are compared with the safe heap in which the
+    plan holds the recording, because theirs are safe heaps as well. Only systems that
     completed count. If there are none, the sentences say which command to run.
     """
     counted = [entry for entry in entries if entry.held and entry.footprint_bytes]
@@ -71,7 +71,7 @@ def verdict(
     headline = f"With {name}, this program needs {told}."
     if heap == ours:
         return [headline, f"{above}{against}."]
-    smallest = f"The smallest that holds this recording is {ours:,} bytes{against}."
+    smallest = f"The least safe heap for this recording is {ours:,} bytes{against}."
     return [headline, f"{above}.", smallest]
 
 

@@ -180,6 +180,7 @@ def test_a_limit_that_is_exceeded_is_exit_3(tmp_path: Path, recording: Path) -> 
     done = tau("plan", recording, "-o", plan, "--limit", 5000, "--json")
     assert done.returncode == 3
     assert "the limit is 5,000" in done.stderr
+    assert "bytes are missing" in done.stderr
     assert json.loads(done.stdout)["within_limit"] is False
     assert plan.exists(), "the plan is written, so that it can be looked at"
     assert tau("plan", recording, "--limit", 10_000_000).returncode == 0

@@ -17,7 +17,7 @@ from tautochrone.facts import fault_format as faults
 from tautochrone.replay import systems as registry
 from tautochrone.replay.entry import OURS, Entry, Pages
 from tautochrone.replay.open_trace import OpenTrace, open_trace_for_replay
-from tautochrone.replay.run import completes, replay, smallest_heap
+from tautochrone.replay.run import completes, replay, safe_heap, smallest_heap
 from tautochrone.replay.systems import process, system_named
 from tautochrone.replay.systems.native import Native
 from tautochrone.report import text
@@ -53,6 +53,22 @@ def test_the_smallest_heap_holds_and_one_step_less_does_not(
     found = smallest_heap(trace, system)
     assert completes(trace, system, found)
     assert not completes(trace, system, found - 8)
+
+
+def test_a_larger_heap_can_fail_where_a_smaller_one_holds(tmp_path: Path) -> None:
+    """The example of docs/tutorials/size-a-heap.md, by a scan of every size."""
+    events = [
+        *((MALLOC, slot, size, 0) for slot, size in enumerate((648, 296, 264))),
+        (FREE, 1, 0, 0),
+        *((MALLOC, slot, size, 0) for slot, size in ((3, 648), (4, 264))),
+        (FREE, 4, 0, 0),
+        (MALLOC, 5, 296, 0),
+    ]
+    trace = write_events(tmp_path / "t.tau", events)
+    fails = [size for size in range(2040, 4096, 8) if not completes(trace, "tlsf", size)]
+    assert smallest_heap(trace, "tlsf") == 2040
+    assert fails == list(range(2312, 2352, 8))
+    assert safe_heap(trace, "tlsf") == replay(trace, "tlsf").footprint_bytes == 2352
 
 
 def test_the_smallest_heap_is_that_of_a_scan_of_every_size(tmp_path: Path) -> None:

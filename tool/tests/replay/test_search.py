@@ -6,7 +6,16 @@ import random
 
 import pytest
 
-from tautochrone.replay.search import RESOLUTION_BYTES, grid_sizes_of, search_steps
+from tautochrone.replay.search import (
+    ABOVE,
+    RESOLUTION_BYTES,
+    SAMPLES_MAX,
+    SAMPLES_MIN,
+    grid_sizes_of,
+    safe_steps,
+    samples_of,
+    search_steps,
+)
 
 
 def last_of(holds, lower_bytes: int, limit_bytes: int, *rest: int | None) -> int:
@@ -71,3 +80,56 @@ def test_the_number_of_runs_stays_small() -> None:
 
     assert last_of(holds, 8_000_000, 1 << 30) == 8_123_456
     assert runs <= 50
+
+
+def safe_of(holds, heap_bytes: int, limit_bytes: int = 1 << 20, samples: int = 48) -> int:
+    """The answer of the search for a safe heap."""
+    found = 0
+    for found in safe_steps(holds, heap_bytes, limit_bytes, samples):
+        pass
+    return found
+
+
+@pytest.mark.parametrize(
+    ("bad", "safe"),
+    [
+        (range(0), 4000),
+        (range(4008, 4016), 4016),  # an island one step above
+        (range(4400, 4808), 4808),  # one far above
+        ([*range(4100, 4300), *range(5000, 5200)], 5200),  # two of them: the last one counts
+        (range(5200, 5400), 4000),  # beyond a quarter more
+    ],
+)
+def test_a_safe_heap_lies_behind_each_sample_that_fails(bad, safe: int) -> None:
+    """[REPLAY-16] Its own sizes are tried downward, and the search starts again behind a failure.
+    """
+    assert safe_of(lambda size: size not in bad, 4000) == safe
+
+
+def test_no_sample_of_a_safe_heap_fails_and_one_lies_at_a_quarter_more() -> None:
+    """[REPLAY-16] For heaps that hold at random, and a number of samples that is as stated."""
+    source = random.Random(13)
+    for _ in range(100):
+        bad = {size for size in range(4000, 8000, RESOLUTION_BYTES) if source.random() < 0.02}
+        tried: set[int] = set()
+
+        def holds(size: int, bad: set = bad, tried: set = tried) -> bool:
+            tried.add(size)
+            return size not in bad
+
+        safe = safe_of(holds, 4000)
+        above = {size for size in tried if size >= safe}
+        assert above and not above & bad
+        assert max(above) <= safe * (1 + ABOVE) < max(above) + RESOLUTION_BYTES
+        assert {safe + RESOLUTION_BYTES * index for index in range(48 // 4)} <= above
+
+
+def test_a_search_for_a_safe_heap_ends_at_the_limit() -> None:
+    assert safe_of(lambda size: size == 4000, 4000, 4400) == 0
+
+
+def test_short_traces_have_more_samples() -> None:
+    """[REPLAY-16]"""
+    assert samples_of(0) == samples_of(20_000) == SAMPLES_MAX
+    assert samples_of(100_000) == 80
+    assert samples_of(10_000_000) == SAMPLES_MIN

@@ -266,7 +266,7 @@ def test_the_headline_states_the_heap_with_its_margin(trace: Path, tmp_path: Pat
     verdict = json.loads(done.stdout)["verdict"]
     assert "needs a heap of 4,400 B (4,400 bytes). That is" in verdict
     assert ", its margin of 10 % included. The" in verdict
-    assert "The smallest that holds this recording is 1,500 bytes: 25 % less" in verdict
+    assert "The least safe heap for this recording is 1,500 bytes: 25 % less" in verdict
 
 
 def test_a_replay_of_another_trace_is_refused(trace: Path, tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ def test_verdict_says_how_much_and_against_what() -> None:
     assert "1,600 B, its margin of 10 % included, which was not" in told(1480, [], 1600, 0.1)
     assert told(1480, entries(), 1650, 0.1) == (
         "With the plan, this program needs a heap of 1,650 B (1,650 bytes). That is 11 % above its"
-        " peak of live bytes, its margin of 10 % included. The smallest that holds this recording"
+        " peak of live bytes, its margin of 10 % included. The least safe heap for this recording"
         " is 1,500 bytes: 25 % less than plain TLSF and 50 % less than glibc."
     )
     of_three = told(1480, entries(), 1650, 0.1, [1480, 1500, 1400])

@@ -301,7 +301,8 @@ def _ended(
         note_ending(path, ending)
     if limit_bytes is not None and plan.heap_bytes > limit_bytes:
         raise TauError(
-            f"the heap needs {plan.heap_bytes:,} bytes, the limit is {limit_bytes:,}",
+            f"the heap needs {plan.heap_bytes:,} bytes, the limit is {limit_bytes:,}:"
+            f" {plan.heap_bytes - limit_bytes:,} bytes are missing",
             "raise the limit, or see in `tau report` which sizes are live at the peak",
             EXIT_LIMIT_EXCEEDED,
         )

@@ -1,4 +1,4 @@
-"""The planner `replayed`: it minimizes the heap in which the recordings replay.
+"""The planner `replayed`: it minimizes the safe heap in which the recordings replay.
 
 The dedicated bytes of Eq 7 are not the heap: a bucket that is empty at the peak costs its size. A
 plan that fits one input too closely loses on another. docs/design/plan.md has the measurements
@@ -16,7 +16,7 @@ behind every number here. The method:
 4. From the best admitted classes of each start, the search changes one count at a time where that
    saves memory.
 5. The best results, and every start that is admitted unchanged, are measured on the whole
-   recordings, as `tau replay` does. The smallest heap wins.
+   recordings, as `tau replay` does. The least safe heap wins.
 
 Replays and replayed events bound the work, not time. So equal input gives an equal plan.
 """
@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from tautochrone.heap.planners import starts
 from tautochrone.heap.recordings import Classes, Meter, Recording, bisected, common_heap
 from tautochrone.heap.profile import PREFIXES, Profile
+from tautochrone.heap.safe import safe_heap
 
 # The most that a plan may need above plain TLSF on a prefix, and so on other inputs.
 STRAY = 0.02
@@ -82,7 +83,7 @@ class Start:
 class Measured:
     """The result: the chosen classes (decreasing sizes) and their heap.
 
-    It also has the heap that plain TLSF needs. Both heaps hold all recordings.
+    It also has the heap that plain TLSF needs. Both heaps are safe for all recordings.
     """
 
     classes: Classes
@@ -116,13 +117,15 @@ class _Search:
 
     @functools.cached_property
     def plain_bytes(self) -> int:
-        """The heap in which plain TLSF holds every recording."""
-        return common_heap(self.recordings, (), self.plain, self.profile.granule_bytes)
+        """The safe heap of plain TLSF for every recording."""
+        return _safe_bytes(self.profile, self.recordings, (), self.plain)
 
     def measured_bytes(self, classes: Classes) -> int:
-        """The heap in which `classes` hold every recording, measured as `tau replay` does."""
+        """The safe heap of `classes` for every recording, measured as `tau replay` does."""
         smallest = [recording.smallest_heap(classes) for recording in self.recordings]
-        return common_heap(self.recordings, classes, smallest, self.profile.granule_bytes)
+        if max(smallest) >= self.plain_bytes:
+            return max(smallest)  # no gain, whatever is safe
+        return _safe_bytes(self.profile, self.recordings, classes, smallest)
 
     @property
     def is_predetermined(self) -> bool:
@@ -210,9 +213,9 @@ def plan(
     `tick` is called after each replay of the search. With `is_input_fixed` the program has no other
     inputs, so the risk on other inputs is not checked. `others` are further starts, by name.
     """
-    plain = [recording.smallest_heap(()) for recording in recordings]
+    plain = [_safe_bytes(profile, [one], (), [one.smallest_heap(())]) for one in recordings]
     if not profile.sizes or classes_max == 0:
-        most = common_heap(recordings, (), plain, profile.granule_bytes)
+        most = _safe_bytes(profile, recordings, (), plain)
         return Measured((), most, most)
     events = sum(recording.events for recording in recordings)
     meter = Meter(REPLAYS_MAX, max(EVENTS_MAX, WHOLE_REPLAYS_MIN * events), tick)
@@ -223,6 +226,15 @@ def plan(
     return _measured(search, _ends(search, given), given)
 
 
+def _safe_bytes(
+    profile: Profile, recordings: Sequence[Recording], classes: Classes, alone: Sequence[int]
+) -> int:
+    """The safe heap for all of `recordings`; `alone` has a heap that each needs."""
+    granule = profile.granule_bytes
+    common = common_heap(recordings, classes, alone, granule)
+    return safe_heap(recordings, classes, common, granule)
+
+
 def plan_several(
     profile: Profile,
     own: Sequence[Profile],
@@ -230,19 +242,16 @@ def plan_several(
     classes_max: int,
     tick: Callable[[], None] = lambda: None,
     is_input_fixed: bool = False,
-) -> tuple[Measured, tuple[Classes, ...], Classes]:
+) -> tuple[Measured, tuple[Classes, ...]]:
     """Plan for each recording alone, and from there for all; return the result, and those alone.
 
     `own` has the profile of each recording by itself; it is empty if there is one recording only.
     With `is_input_fixed` the classes found without it are one more start of each search, so that
-    the option never costs memory. These classes are the last of the result; none without the
-    option.
+    the option never costs memory.
     """
-    carefully: Classes = ()
     careful: list[list[tuple[str, Classes]]] = [[] for _ in range(len(own) + 1)]
     if is_input_fixed:
-        found, alone, _ = plan_several(profile, own, recordings, classes_max, tick)
-        carefully = found.classes
+        found, alone = plan_several(profile, own, recordings, classes_max, tick)
         careful = [[(CAREFUL_START, classes)] for classes in (*alone, found.classes)]
     starts_alone = []
     for each, recording, more in zip(own, recordings, careful, strict=False):
@@ -250,7 +259,7 @@ def plan_several(
         starts_alone.append((each.traces[0].path.name, by_itself.classes))
     more = [*starts_alone, *careful[-1]]
     result = plan(profile, recordings, classes_max, tick, is_input_fixed, more)
-    return result, tuple(classes for _, classes in starts_alone), carefully
+    return result, tuple(classes for _, classes in starts_alone)
 
 
 def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:

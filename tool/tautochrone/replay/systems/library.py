@@ -11,7 +11,7 @@ import functools
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,7 +31,7 @@ from tautochrone.machine.images import (
 )
 from tautochrone.replay.document import NAME
 from tautochrone.replay.entry import PEER, Entry, arena_entry
-from tautochrone.replay.search import grid_sizes_of, search_steps
+from tautochrone.replay.search import grid_sizes_of, safe_steps, samples_of, search_steps
 from tautochrone.replay.session import FOREIGN_STEP, Arena, Session
 from tautochrone.replay.system import Options, State, System
 from tautochrone.replay.systems.native import Native, with_costs
@@ -90,7 +90,7 @@ class HostLibrary(Native):
         return Session(trace, replace(self.arena, library=linked), None, HOST)
 
     def run(self, trace: OpenTrace, options: Options) -> Entry:
-        """Replay in the requested heap, else in the smallest that holds."""
+        """Replay in the requested heap, else in the safe one."""
         return self.run_once(trace, None, options.heap_bytes, HOST)
 
 
@@ -124,9 +124,9 @@ class TargetLibrary(System):
         return replace(image, name=self.name)
 
     def run(self, trace: OpenTrace, options: Options) -> Entry:
-        """Replay in the requested heap, else in the smallest that holds."""
+        """Replay in the requested heap, else in the safe one."""
         variables = 0 if options.heap_bytes else variables_bytes(self.image)
-        taken = options.heap_bytes or self.smallest_heap(trace)
+        taken = options.heap_bytes or self.safe_heap(trace)
         done, fault = self.run_in(trace, taken - variables)
         entry = arena_entry(trace, self.name, self.role, fault, done.fault_event, taken)
         if options.isa is not None and entry.held:
@@ -144,14 +144,24 @@ class TargetLibrary(System):
 
     def smallest_heap(self, trace: OpenTrace) -> int:
         """The smallest arena that holds, found as ours (search.py), and the bytes of variables."""
-        found, peak_bytes = 0, int(trace.facts.peak_live_bytes)
-
-        def holds(arena_bytes: int) -> bool:
-            return self.run_in(trace, arena_bytes)[1] == faults.COMPLETED
-
         grid = grid_sizes_of(int(trace.facts.events))
+        holds, peak_bytes = self._holds(trace), int(trace.facts.peak_live_bytes)
         steps = search_steps(holds, peak_bytes, HEAP_BYTES_MAX, grid_sizes=grid)
-        for found in progress(steps, f"smallest heap of {self.name}"):
+        return self._found(steps, "smallest")
+
+    def safe_heap(self, trace: OpenTrace) -> int:
+        """The safe arena, found as ours (search.py), and the bytes of variables."""
+        smallest = self.smallest_heap(trace) - variables_bytes(self.image)
+        samples = samples_of(int(trace.facts.events))
+        steps = safe_steps(self._holds(trace), smallest, HEAP_BYTES_MAX, samples)
+        return self._found(steps, "safe")
+
+    def _holds(self, trace: OpenTrace) -> Callable[[int], bool]:
+        return lambda arena_bytes: self.run_in(trace, arena_bytes)[1] == faults.COMPLETED
+
+    def _found(self, steps: Iterator[int], what: str) -> int:
+        found = 0
+        for found in progress(steps, f"{what} heap of {self.name}"):
             pass
         if not found:
             raise TauError(f"{self.name} does not hold the trace in {HEAP_BYTES_MAX:,} bytes")

@@ -69,7 +69,7 @@ class Native(System):
         return Session(trace, self.arena, plan, layout, check_level, alignment)
 
     def run(self, trace: open_trace.OpenTrace, options: Options) -> Entry:
-        """Replay in the requested heap, else in the smallest that holds."""
+        """Replay in the requested heap, else in the safe one."""
         plan = options.plan if self.arena.needs_plan else None
         build, layout = options.core_build, options.layout_of(trace.header)
         built = (build.check_level, build.alignment_in(layout))
@@ -107,9 +107,9 @@ class Native(System):
         check_level: int | None = None,
         alignment: int | None = None,
     ) -> Entry:
-        """Run once and check every object, in the smallest heap unless one is given."""
+        """Run once and check every object, in the safe heap unless one is given."""
         with self.session(trace, plan, layout, check_level, alignment) as session:
-            size = heap_bytes if heap_bytes is not None else session.smallest_heap()
+            size = heap_bytes if heap_bytes is not None else session.safe_heap()
             run = open_trace.with_progress(lambda: session.run(size), f"replaying on {self.name}")
             session.refuse_failure(run, size)
         if run.fault == faults.INIT_FAILED and run.init_status == status_format.PLAN_TOO_LARGE:
@@ -138,6 +138,11 @@ class Native(System):
         """The smallest heap, control structures included, as replay/search.py finds it."""
         with self.session(trace, plan, layout) as session:
             return session.smallest_heap(guess_bytes, grid_sizes)
+
+    def safe_heap(self, trace: open_trace.OpenTrace, plan: Any, layout: str) -> int:
+        """The heap from which on every sampled size holds, as replay/search.py finds it."""
+        with self.session(trace, plan, layout) as session:
+            return session.safe_heap()
 
     def bounds(self, target: str, build: Build) -> Iterable[tuple[str, str, int | None]]:
         """The longest paths of our systems on one of machine.images.ISAS, in instructions and

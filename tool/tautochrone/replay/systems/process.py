@@ -71,6 +71,10 @@ class Process(System):
         """The memory that the process takes, without a search."""
         return self.run_once(trace, plan, None, layout).footprint_bytes
 
+    def safe_heap(self, trace: open_trace.OpenTrace, plan: object, layout: str) -> int:
+        """The same: it takes as much as it needs."""
+        return self.run_once(trace, plan, None, layout).footprint_bytes
+
     def run_once(
         self,
         trace: open_trace.OpenTrace,
