@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from typing import TypeVar
 
@@ -76,7 +76,9 @@ def _draw() -> None:
         os.write(terminal.STDERR, text.encode(sys.stderr.encoding, "backslashreplace"))
 
 
-def progress(items: Iterable[Item], label: str, total: int | None = None) -> Iterator[Item]:
+def progress(
+    items: Iterable[Item], label: str, total: int | None = None
+) -> Generator[Item]:
     """Yield `items` under a bar. `total` is the number of items, None if it is not known."""
     with Bar(label) as bar:
         for done, item in enumerate(items, 1):

@@ -1,5 +1,7 @@
 """Turns signals that end the command into exceptions, so that it cleans up first."""
 
+from __future__ import annotations
+
 import contextlib
 import signal
 import threading
@@ -42,3 +44,30 @@ def ended_by_exceptions() -> Iterator[None]:
         for number in ours:
             if signal.getsignal(number) is end:  # after a signal, all stay ignored
                 signal.signal(number, before[number])
+
+
+class Interrupt:
+    """The first Ctrl-C within the context asks to end a task, the second one ends the command.
+
+    with Interrupt() as interrupt:
+        ...  # interrupt.is_asked
+    """
+
+    def __init__(self) -> None:
+        self.is_asked = False
+        self._before: object = None
+
+    def __enter__(self) -> Interrupt:
+        self._before = signal.getsignal(signal.SIGINT)
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and self._before in (*_UNTOUCHED, end):
+            signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if signal.getsignal(signal.SIGINT) == self._ask:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _ask(self, _: int, __: object) -> None:
+        self.is_asked = True
+        signal.signal(signal.SIGINT, self._before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ from tautochrone.plan.file import (
 from tautochrone.heap import pools
 from tautochrone.heap.margin import Margin, margin_of
 from tautochrone.heap.planners import replayed, starts
-from tautochrone.heap.recordings import Classes, ReplayedRecording, common_heap
+from tautochrone.heap.recordings import Classes, ReplayedRecording, SearchEnded, common_heap
 from tautochrone.heap.safe import safe_heap
 from tautochrone.heap.spread import Spread, spread_of
 from tautochrone.heap.profile import Profile, profile_of
@@ -127,7 +128,8 @@ def make_plan(
 ) -> Made:
     """Plan a heap that holds every recording, measured by replay; no other section.
 
-    `tick` is called after each replay. Raises TauError for a recording that cannot be planned from.
+    `tick` is called after each replay of the search, which ends with the best so far if it raises
+    SearchEnded. Raises TauError for a recording that cannot be planned from.
     """
     started = time.perf_counter()
     readers = [one if isinstance(one, TraceReader) else open_trace(one) for one in traces]
@@ -282,7 +284,8 @@ def _measure(
         needed = []
         for recording in recordings:
             needed.append(recording.smallest_heap(system))
-            tick()
+            with contextlib.suppress(SearchEnded):  # a formula's classes are all there is
+                tick()
         common = common_heap(recordings, system, needed, alignment_bytes)
         heaps.append(safe_heap(recordings, system, common, alignment_bytes))
     return replayed.Measured(classes, heaps[0], heaps[1])

@@ -145,10 +145,14 @@ def common_heap(
     return held_by_all(recordings, classes, most, alignment_bytes)
 
 
+class SearchEnded(Exception):
+    """Raised by the `tick` of a meter: the search is to end with what it has found."""
+
+
 class Meter:
     """Counts the cost of replays, so that work bounds a search and not the clock.
 
-    So equal input gives an equal plan.
+    So equal input gives an equal plan, unless `tick` ended the search.
     """
 
     def __init__(
@@ -157,12 +161,13 @@ class Meter:
         self.replays_left = replays_max
         self.events_left = events_max
         self.replays = 0
+        self.is_ended = False
         self._tick = tick
 
     @property
     def exhausted(self) -> bool:
-        """Whether the work of the search is used up."""
-        return self.replays_left <= 0 or self.events_left <= 0
+        """Whether the work of the search is used up, or the search was ended."""
+        return self.is_ended or self.replays_left <= 0 or self.events_left <= 0
 
     def completed(self, recording: Recording, classes: Classes, heap_bytes: int) -> int:
         """As Recording.completed, counted."""
@@ -170,7 +175,10 @@ class Meter:
         self.replays += 1
         self.replays_left -= 1
         self.events_left -= done
-        self._tick()
+        try:
+            self._tick()
+        except SearchEnded:
+            self.is_ended = True
         return done
 
     def smallest(

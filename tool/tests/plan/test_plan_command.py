@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tautochrone.console.output import percent
-from tautochrone.plan.file import load_plan
+from tautochrone.plan.file import Plan, load_plan
 from tautochrone.replay.run import completes, smallest_heap
 from testing.command import tau, tau_started
 from testing.random_trace import FREE, MALLOC, write_events
@@ -256,3 +258,63 @@ def test_what_a_32_bit_heap_cannot_hold_is_told(tmp_path: Path) -> None:
     assert refused.returncode == 1
     assert "2,147,483,648 live bytes" in refused.stderr
     assert "--layout host" in refused.stderr
+
+
+# Runs `tau plan` and interrupts it, as Ctrl-C does, so many replays after the start.
+INTERRUPTED = """
+import os, signal, sys
+from tautochrone.heap import recordings
+
+counted, completed = 0, recordings.Meter.completed
+
+
+def counting(*given):
+    global counted
+    counted += 1
+    if counted in AFTER:
+        os.kill(os.getpid(), signal.SIGINT)
+    return completed(*given)
+
+
+recordings.Meter.completed = counting
+from tautochrone.cli import main
+
+main()
+"""
+
+
+def interrupted(after: tuple[int, ...], *words: object) -> subprocess.CompletedProcess[str]:
+    """A run of `tau plan` with Ctrl-C before these replays of its search."""
+    program = INTERRUPTED.replace("AFTER", repr(after))
+    command = [sys.executable, "-c", program, "plan", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("after", [1, 40])
+def test_an_interrupted_search_keeps_its_best_plan_and_says_so(
+    after: int, tmp_path: Path, recording: Path
+) -> None:
+    path = tmp_path / "plan.toml"
+    done = interrupted((after,), recording, "-o", path)
+    assert done.returncode == 0, done.stderr
+    assert "Ctrl-C again writes nothing" in done.stderr
+    assert "this plan is the best so far" in done.stderr
+    assert "# The search was interrupted" in path.read_text()
+    plan = load_plan(path)
+    assert completes(recording, "budget", plan.heap_bytes, plan)
+    assert plan.heap_bytes >= plan_of_whole_search(tmp_path, recording).heap_bytes
+
+
+def plan_of_whole_search(folder: Path, recording: Path) -> Plan:
+    """The plan of the same command without an interruption."""
+    path = folder / "whole.toml"
+    assert tau("plan", recording, "-o", path).returncode == 0
+    assert "interrupted" not in path.read_text()
+    return load_plan(path)
+
+
+def test_a_second_interruption_writes_nothing(tmp_path: Path, recording: Path) -> None:
+    path = tmp_path / "plan.toml"
+    done = interrupted((40, 41), recording, "-o", path)
+    assert done.returncode == 130, done.stderr
+    assert list(tmp_path.glob("plan*")) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +15,7 @@ import click
 from tautochrone.commands.options import FORCE, JSON, PATH, SKIP_MISUSE, ProgramName
 from tautochrone.commands.replay_options import SizeBytes
 from tautochrone.console import bars, output
+from tautochrone.console.signals import Interrupt
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
@@ -309,6 +310,18 @@ def _ended(
     return EXIT_DONE
 
 
+def _tick(bar: Generator[int], interrupt: Interrupt) -> None:
+    """A replay of the search is done: move the bar. After Ctrl-C, close it and end the search."""
+    from tautochrone.heap.recordings import SearchEnded
+
+    is_open = next(bar, None) is not None
+    if interrupt.is_asked:
+        bar.close()
+        if is_open:
+            output.note("interrupted: measuring the best plan so far; Ctrl-C again writes nothing")
+        raise SearchEnded
+
+
 def _made_and_saved(
     traces: tuple[Path, ...],
     wanted: Wanted,
@@ -326,15 +339,20 @@ def _made_and_saved(
 
     header_path = files["--header"]
     bar = bars.progress(itertools.count(), "replaying plans", None)
-    made = make_plan([open_trace(trace) for trace in traces], wanted, lambda: next(bar))
+    with Interrupt() as interrupt:
+        tick = functools.partial(_tick, bar, interrupt)
+        made = make_plan([open_trace(trace) for trace in traces], wanted, tick)
     bar.close()
     if header_path is not None:
         refuse_header(made.plan)
+    if interrupt.is_asked:
+        output.note(printing.INTERRUPTED)
     printing.note_search(made)
     made = with_sections(made, wanted.skip_misuse, output.note)
     made_by = printing.made_by(traces, wanted, made.plan, files)
     if plan_path is not None:
-        save_plan(made.plan, plan_path, made_by, printing.notes(made), force)
+        remarks = (printing.INTERRUPTED,) * interrupt.is_asked
+        save_plan(made.plan, plan_path, made_by, (*remarks, *printing.notes(made)), force)
     if header_path is not None:
         save_header(made.plan, header_path, made_by, force)
     return made

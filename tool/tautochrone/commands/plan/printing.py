@@ -29,6 +29,12 @@ OPTIMAL_WITHIN = (
 )
 
 
+INTERRUPTED = (
+    "The search was interrupted: this plan is the best so far, measured as any other;"
+    " without the interruption it may need less."
+)
+
+
 def note_search(made: Made) -> None:
     """Print the cost of the search on stderr, and which planners' pools would be a risk."""
     output.note(f"search: {made.replays:,} replays, {made.search_seconds:.1f} s")

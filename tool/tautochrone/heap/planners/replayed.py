@@ -57,6 +57,7 @@ NO_CLASS = "of which there are none"
 NO_GAIN = "no better than plain TLSF on some recording"
 NO_RETURN = "which save less than 1/16 of their own bytes"
 LOSES_ON_PREFIX = "over 2 % worse than plain TLSF if the program stops earlier"
+NOT_TRIED = "which the interrupted search had not tried"
 BETS = (NO_RETURN, LOSES_ON_PREFIX)
 # The most work of one search: a number of replays, and a number of events, or for a long recording
 # a number of its replays.
@@ -348,6 +349,8 @@ def _judged(search: _Search, classes: Classes) -> tuple[str, int]:
     """Return why `classes` are not admitted, or "" and the heap that they need."""
     if not classes:
         return NO_CLASS, search.plain_bytes
+    if search.meter.is_ended:
+        return NOT_TRIED, 0
     if search.most_bytes(classes) < search.profile.peak_live_bytes:
         return NO_RETURN, 0
     if not search.passes_prefixes(classes):
