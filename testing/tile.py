@@ -27,8 +27,9 @@ def run(
     *words: object,
     commands: list[tuple[int, int, int, int]] | None = None,
     cycles_max: int = CYCLES_MAX,
+    tiles: int = 1,
 ) -> Simulation:
-    """Run the simulator of `options` with `words` on its command line.
+    """Run the simulator of `options`, with so many tiles and with `words` on its command line.
 
     `commands` become the first tile's.
     """
@@ -37,4 +38,4 @@ def run(
         given = b"".join(struct.pack("<4I", *command) for command in commands)
     built = simulator(options)
     assert built is not None
-    return simulate(built, words, cycles_max, given)
+    return simulate(built, words, cycles_max, given, tiles)

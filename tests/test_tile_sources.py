@@ -64,7 +64,7 @@ def test_an_installation_and_its_repository_share_simulators(
     installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A simulator's name depends on contents, not on places."""
-    options = [build.Options(unit="rtmmu", tiles=tiles) for tiles in (1, 2)]
+    options = [build.Options(unit="rtmmu", page_bits=bits) for bits in (17, 18)]
     names = [build.key(each) for each in options]
     monkeypatch.setattr(sources, "REPOSITORY", ROOT)
     assert sources.root() == ROOT and [build.key(each) for each in options] == names

@@ -6,6 +6,9 @@ package tau_host_pkg;
   import "DPI-C" function int unsigned tau_host_frame_read(int unsigned tile, int unsigned word);
   import "DPI-C" function void tau_host_frame_write(int unsigned tile, int unsigned word,
                                                     int unsigned data, int unsigned byte_enable);
+  // A word for the other tile's frames. They have it when all tiles have passed this edge.
+  import "DPI-C" function void tau_host_link_send(int unsigned tile, int unsigned word,
+                                                  int unsigned data, int unsigned byte_enable);
   import "DPI-C" function void tau_host_console(int unsigned tile, int unsigned letter);
   import "DPI-C" function void tau_host_exit(int unsigned tile, int unsigned code);
   import "DPI-C" function void tau_host_double_fault(int unsigned tile, int unsigned pc,

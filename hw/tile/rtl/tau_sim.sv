@@ -1,6 +1,6 @@
-// The top of a simulation: several tiles, each with its own memories, devices and program.
+// The top of a simulation: one tile, with its own memories and devices, and its link. The host has
+// an instance of it for each tile, so that all of them run the same code.
 module tau_sim #(
-  parameter int unsigned Tiles = 1,
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
   parameter int unsigned GranuleBits = 12,
@@ -13,58 +13,60 @@ module tau_sim #(
 ) (
   input logic        clk_i,
   input logic        rst_ni,
+  input logic [31:0] tile_i,
   input logic [7:0]  stall_threshold_i,
   input logic [31:0] stall_seed_i,
   input logic        dma_turns_i
 );
 
+  // Read once: logic that follows an input would be evaluated at both edges of each cycle.
+  logic [31:0] tile = tile_i;
+
   localparam int unsigned OffsetBits = GranuleBits - 2;
   localparam int unsigned WordBits = FrameBits + OffsetBits;
   localparam int unsigned LinkBits = $clog2(tau_tile_pkg::SizeCommunicationFrames) + OffsetBits;
-  logic [Tiles-1:0]               store_valid, move_valid;
-  logic [Tiles-1:0][LinkBits-1:0] store_word, move_destination;
-  logic [Tiles-1:0][3:0]          store_be;
-  logic [Tiles-1:0][31:0]         store_wdata;
-  logic [Tiles-1:0][WordBits-1:0] move_source;
+  logic                store_valid, move_valid;
+  logic [LinkBits-1:0] store_word, move_destination;
+  logic [3:0]          store_be;
+  logic [31:0]         store_wdata;
+  logic [WordBits-1:0] move_source;
 
-  for (genvar i = 0; i < Tiles; i++) begin : gen_tile
-    tau_tile #(
-      .PageBits       (PageBits),
-      .FrameBits      (FrameBits),
-      .GranuleBits    (GranuleBits),
-      .Latency0       (Latency0),
-      .Latency1       (Latency1),
-      .Latency2       (Latency2),
-      .WritebackStage (Fast),
-      .BranchTargetALU(Fast),
-      .RV32M          (Fast ? ibex_pkg::RV32MSingleCycle : ibex_pkg::RV32MFast),
-      .RV32B          (BitManipulation ? ibex_pkg::RV32BBalanced : ibex_pkg::RV32BNone),
-      .Tile           (i),
-      .SpecialFrames  (SpecialFrames)
-    ) u_tile (
-      .clk_i,
-      .rst_ni,
-      .stall_threshold_i,
-      .stall_seed_i          (stall_seed_i + i),
-      .dma_turns_i,
-      .link_store_valid_o    (store_valid[i]),
-      .link_store_word_o     (store_word[i]),
-      .link_store_be_o       (store_be[i]),
-      .link_store_wdata_o    (store_wdata[i]),
-      .link_move_valid_o     (move_valid[i]),
-      .link_move_source_o    (move_source[i]),
-      .link_move_destination_o(move_destination[i])
-    );
-  end
+  tau_tile #(
+    .PageBits       (PageBits),
+    .FrameBits      (FrameBits),
+    .GranuleBits    (GranuleBits),
+    .Latency0       (Latency0),
+    .Latency1       (Latency1),
+    .Latency2       (Latency2),
+    .WritebackStage (Fast),
+    .BranchTargetALU(Fast),
+    .RV32M          (Fast ? ibex_pkg::RV32MSingleCycle : ibex_pkg::RV32MFast),
+    .RV32B          (BitManipulation ? ibex_pkg::RV32BBalanced : ibex_pkg::RV32BNone),
+    .SpecialFrames  (SpecialFrames)
+  ) u_tile (
+    .clk_i,
+    .rst_ni,
+    .tile_i                 (tile),
+    .stall_threshold_i,
+    .stall_seed_i,
+    .dma_turns_i,
+    .link_store_valid_o     (store_valid),
+    .link_store_word_o      (store_word),
+    .link_store_be_o        (store_be),
+    .link_store_wdata_o     (store_wdata),
+    .link_move_valid_o      (move_valid),
+    .link_move_source_o     (move_source),
+    .link_move_destination_o(move_destination)
+  );
 
   if (SpecialFrames) begin : gen_link
     tau_tile_link #(
-      .Tiles     (Tiles),
       .FrameBits (FrameBits),
       .OffsetBits(OffsetBits)
     ) u_link (
       .clk_i,
       .rst_ni,
+      .tile_i            (tile),
       .store_valid_i     (store_valid),
       .store_word_i      (store_word),
       .store_be_i        (store_be),

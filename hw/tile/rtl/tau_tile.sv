@@ -25,7 +25,6 @@ module tau_tile
   parameter bit BranchTargetALU = 1'b0,
   parameter ibex_pkg::rv32m_e RV32M = ibex_pkg::RV32MFast,
   parameter ibex_pkg::rv32b_e RV32B = ibex_pkg::RV32BNone,
-  parameter int unsigned Tile = 0,
   // Frames of the upper half are devices (tau_tile_special.sv), and there is a memory tile.
   parameter bit SpecialFrames = 1'b0,
   localparam int unsigned OffsetBits = GranuleBits - 2,  // of a word in a page
@@ -34,6 +33,7 @@ module tau_tile
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
+  input  logic [31:0]         tile_i,  // the tile's number
   // Random wait states, for tests: tau_tile_stall.sv.
   input  logic [7:0]          stall_threshold_i,
   input  logic [31:0]         stall_seed_i,
@@ -73,7 +73,7 @@ module tau_tile
     .rst_ni,
     .test_en_i             (1'b0),
     .ram_cfg_i             ('0),
-    .hart_id_i             (Tile),
+    .hart_id_i             (tile_i),
     .boot_addr_i           (AddressInstr),
     .instr_req_o           (instr_req),
     .instr_gnt_i           (instr_gnt),
@@ -374,7 +374,7 @@ module tau_tile
   );                                                                                               \
   initial begin                                                                                    \
     for (int unsigned i = 0; i < 2 ** (Words); i++) begin                                          \
-      Name.memory[i] = tau_host_pkg::tau_host_word(Tile, Start + 4 * i);                           \
+      Name.memory[i] = tau_host_pkg::tau_host_word(tile_i, Start + 4 * i);                         \
     end                                                                                            \
   end
 
@@ -396,7 +396,7 @@ module tau_tile
   // Not reset: an answer, which `part_q` qualifies.
   always_ff @(posedge clk_i) begin
     if (local_take && part == PartTable0 && data_we) begin
-      tau_host_pkg::tau_host_table_write(Tile, 32'(data_addr[PageBits+2:2]), data_wdata,
+      tau_host_pkg::tau_host_table_write(tile_i, 32'(data_addr[PageBits+2:2]), data_wdata,
                                          32'(data_be));
     end
     if (local_take && part == PartMemoryTile) begin
@@ -421,15 +421,15 @@ module tau_tile
   // same cycle. Not reset: a memory.
   always_ff @(posedge clk_i) begin
     if (instr_frame_req && instr_frame_gnt) begin
-      instr_memory_rdata <= tau_host_pkg::tau_host_frame_read(Tile, 32'(instr_frame_word));
+      instr_memory_rdata <= tau_host_pkg::tau_host_frame_read(tile_i, 32'(instr_frame_word));
     end
     if ((data_frame_take || frames_take) && !frame_special) begin
       if (frames_take ? data_we : frame_we[1]) begin
-        tau_host_pkg::tau_host_frame_write(Tile, 32'(frame_word),
+        tau_host_pkg::tau_host_frame_write(tile_i, 32'(frame_word),
                                            frames_take ? data_wdata : frame_wdata[1],
                                            32'(frames_take ? data_be : frame_be[1]));
       end else begin
-        memory_rdata <= tau_host_pkg::tau_host_frame_read(Tile, 32'(frame_word));
+        memory_rdata <= tau_host_pkg::tau_host_frame_read(tile_i, 32'(frame_word));
       end
     end
   end
@@ -465,11 +465,11 @@ module tau_tile
 
     tau_tile_special #(
       .FrameBits (FrameBits),
-      .OffsetBits(OffsetBits),
-      .Tile      (Tile)
+      .OffsetBits(OffsetBits)
     ) u_special (
       .clk_i,
       .rst_ni,
+      .tile_i,
       .cycle_i       (cycle),
       .misses_fetch_i(misses_fetch),
       .misses_data_i (misses_data),
@@ -566,11 +566,11 @@ module tau_tile
     .PageBits   (PageBits),
     .FrameBits  (FrameBits),
     .GranuleBits(GranuleBits),
-    .Unit       (`TAU_UNIT_NUMBER),
-    .Tile       (Tile)
+    .Unit       (`TAU_UNIT_NUMBER)
   ) u_devices (
     .clk_i,
     .rst_ni,
+    .tile_i,
     .req_i        (local_take && part == PartDevices),
     .we_i         (data_we),
     .addr_i       (data_addr[9:0]),
@@ -589,11 +589,10 @@ module tau_tile
     .instr_lock_o (lock)
   );
 
-  tau_tile_monitor #(
-    .Tile(Tile)
-  ) u_monitor (
+  tau_tile_monitor u_monitor (
     .clk_i,
     .rst_ni,
+    .tile_i,
     .cycle_i        (cycle),
     .window_req_i   (data_window_req),
     .gnt_i          (data_gnt),
@@ -616,7 +615,7 @@ module tau_tile
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
     end else if (double_fault) begin
-      tau_host_pkg::tau_host_double_fault(Tile, crash_dump.current_pc, crash_dump.exception_pc,
+      tau_host_pkg::tau_host_double_fault(tile_i, crash_dump.current_pc, crash_dump.exception_pc,
                                           crash_dump.exception_addr);
     end
   end

@@ -6,11 +6,11 @@ module tau_tile_devices
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
   parameter int unsigned GranuleBits = 12,
-  parameter int unsigned Unit = 0,
-  parameter int unsigned Tile = 0
+  parameter int unsigned Unit = 0
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
+  input  logic [31:0]         tile_i,
 
   input  logic                req_i,
   input  logic                we_i,
@@ -84,15 +84,15 @@ module tau_tile_devices
         [10'(RegisterCounters) : 10'(RegisterCounters) + 10'd127]:
           rdata_o <= addr_i[2] ? high_q : pair[31:0];
         10'(RegisterCycle) + 10'd4, 10'(RegisterTimerCompare) + 10'd4: rdata_o <= high_q;
-        10'(RegisterNumber): rdata_o <= Tile;
+        10'(RegisterNumber): rdata_o <= tile_i;
         10'(RegisterConfig): rdata_o <= {8'(GranuleBits), 8'(Unit), 8'(FrameBits), 8'(PageBits)};
         10'(RegisterFetchCause): rdata_o <= {30'd0, instr_cause_i};
         10'(RegisterDataCause): rdata_o <= {30'd0, data_cause_i};
-        10'(RegisterStatus): rdata_o <= tau_host_pkg::tau_host_command_status(Tile);
+        10'(RegisterStatus): rdata_o <= tau_host_pkg::tau_host_command_status(tile_i);
         [10'(RegisterCommand) : 10'(RegisterCommand) + 10'd15]:
-          rdata_o <= tau_host_pkg::tau_host_command_word(Tile, 32'(addr_i[3:2]));
+          rdata_o <= tau_host_pkg::tau_host_command_word(tile_i, 32'(addr_i[3:2]));
         [10'(RegisterReady) : 10'(RegisterReady) + 10'd63]:
-          rdata_o <= tau_host_pkg::tau_host_ready(Tile, 32'(addr_i[5:2]), cycle_o);
+          rdata_o <= tau_host_pkg::tau_host_ready(tile_i, 32'(addr_i[5:2]), cycle_o);
         default: rdata_o <= '0;
       endcase
     end
@@ -104,21 +104,21 @@ module tau_tile_devices
       instr_lock_o <= 1'b0;
     end else if (req_i && we_i) begin
       unique case (addr_i) inside
-        10'(RegisterConsole): tau_host_pkg::tau_host_console(Tile, wdata_i);
-        10'(RegisterExit): tau_host_pkg::tau_host_exit(Tile, wdata_i);
+        10'(RegisterConsole): tau_host_pkg::tau_host_console(tile_i, wdata_i);
+        10'(RegisterExit): tau_host_pkg::tau_host_exit(tile_i, wdata_i);
         10'(RegisterTimerCompare): timer_compare_q[31:0] <= wdata_i;
         10'(RegisterTimerCompare) + 10'd4: timer_compare_q[63:32] <= wdata_i;
         10'(RegisterLock): instr_lock_o <= 1'b1;
         10'(RegisterOwner):
-          tau_host_pkg::tau_host_owner(Tile, wdata_i, misses_fetch_o, misses_data_o, words_moved_i,
-                                       awake_cycles_i, cycle_o);
-        10'(RegisterNext): tau_host_pkg::tau_host_command_next(Tile);
-        10'(RegisterFaultRecords): tau_host_pkg::tau_host_fault_records(Tile, wdata_i);
+          tau_host_pkg::tau_host_owner(tile_i, wdata_i, misses_fetch_o, misses_data_o,
+                                       words_moved_i, awake_cycles_i, cycle_o);
+        10'(RegisterNext): tau_host_pkg::tau_host_command_next(tile_i);
+        10'(RegisterFaultRecords): tau_host_pkg::tau_host_fault_records(tile_i, wdata_i);
         [10'(RegisterStart) : 10'(RegisterStart) + 10'd127]:
-          tau_host_pkg::tau_host_stopwatch(Tile, 32'(addr_i[6:4]), 32'(addr_i[3:2]), wdata_i,
+          tau_host_pkg::tau_host_stopwatch(tile_i, 32'(addr_i[6:4]), 32'(addr_i[3:2]), wdata_i,
                                            cycle_o);
         [10'(RegisterReady) : 10'(RegisterReady) + 10'd63]:
-          tau_host_pkg::tau_host_ready_set(Tile, 32'(addr_i[5:2]), wdata_i, cycle_o);
+          tau_host_pkg::tau_host_ready_set(tile_i, 32'(addr_i[5:2]), wdata_i, cycle_o);
         default: ;
       endcase
     end
@@ -126,8 +126,8 @@ module tau_tile_devices
 
   final begin
     for (int unsigned i = 0; i < SizeCounters; i++) begin
-      tau_host_pkg::tau_host_counter(Tile, i, counter_q[i]);
+      tau_host_pkg::tau_host_counter(tile_i, i, counter_q[i]);
     end
-    tau_host_pkg::tau_host_counter(Tile, SizeCounters, cycle_o);
+    tau_host_pkg::tau_host_counter(tile_i, SizeCounters, cycle_o);
   end
 endmodule

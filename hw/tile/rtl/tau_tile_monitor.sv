@@ -1,11 +1,10 @@
 // Measures, on the data port, how long window accesses take and how long a fault takes until the
 // same word is requested again; and tells when the core enters and leaves a handler. Changes
 // nothing: it watches and tells the host.
-module tau_tile_monitor #(
-  parameter int unsigned Tile = 0
-) (
+module tau_tile_monitor (
   input logic        clk_i,
   input logic        rst_ni,
+  input logic [31:0] tile_i,
   input logic [63:0] cycle_i,
 
   input logic        window_req_i,
@@ -50,10 +49,10 @@ module tau_tile_monitor #(
       count_q <= count_q + 2'(push) - 2'(answer_window_i);
       if (repeated) fault_q <= 1'b0;
       if (answer_window_i && answer_cause_i == '0) begin
-        tau_host_pkg::tau_host_access(Tile, 32'(we_q[0]), cycle_i[31:0] - start_q[0]);
+        tau_host_pkg::tau_host_access(tile_i, 32'(we_q[0]), cycle_i[31:0] - start_q[0]);
       end
       if (answer_window_i && answer_cause_i != '0) begin
-        tau_host_pkg::tau_host_fault(Tile);
+        tau_host_pkg::tau_host_fault(tile_i);
         // The second half of an access that already faulted is not another fault.
         if (!fault_q || $signed(start_q[0] - fault_answered_q) > 0) begin
           fault_q <= 1'b1;
@@ -64,13 +63,13 @@ module tau_tile_monitor #(
         end
       end
       if (repeated) begin
-        tau_host_pkg::tau_host_fault_repeated(Tile, fault_addr_q, 32'(fault_cause_q),
+        tau_host_pkg::tau_host_fault_repeated(tile_i, fault_addr_q, 32'(fault_cause_q),
                                               start - fault_start_q, cycle_i);
       end
       if (trap_i) begin
-        tau_host_pkg::tau_host_trap(Tile, trap_cause_i, trap_pc_i, trap_address_i, cycle_i);
+        tau_host_pkg::tau_host_trap(tile_i, trap_cause_i, trap_pc_i, trap_address_i, cycle_i);
       end
-      if (resume_i) tau_host_pkg::tau_host_resume(Tile, 32'(resume_user_i), cycle_i);
+      if (resume_i) tau_host_pkg::tau_host_resume(tile_i, 32'(resume_user_i), cycle_i);
     end
   end
 

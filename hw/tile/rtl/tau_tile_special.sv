@@ -6,11 +6,11 @@ module tau_tile_special
 #(
   parameter int unsigned FrameBits = 18,
   parameter int unsigned OffsetBits = 8,
-  parameter int unsigned Tile = 0,
   localparam int unsigned LinkBits = $clog2(SizeCommunicationFrames) + OffsetBits
 ) (
   input  logic                            clk_i,
   input  logic                            rst_ni,
+  input  logic [31:0]                     tile_i,
   input  logic [63:0]                     cycle_i,
 
   // Recorded with a mark, and nothing else.
@@ -86,10 +86,10 @@ module tau_tile_special
       link_valid_o <= req_i && we_i && is_link;
       if (req_i && we_i && is_system) begin
         if (offset[2:0] == SystemPageConsole[4:2]) begin
-          tau_host_pkg::tau_host_application_console(Tile, 32'(number), wdata_i);
+          tau_host_pkg::tau_host_application_console(tile_i, 32'(number), wdata_i);
         end
         if (offset[2:0] == SystemPageMark[4:2]) begin
-          tau_host_pkg::tau_host_mark(Tile, 32'(number), wdata_i, misses_fetch_i,
+          tau_host_pkg::tau_host_mark(tile_i, 32'(number), wdata_i, misses_fetch_i,
                                        misses_data_i, words_moved_i, cycle_i);
         end
       end

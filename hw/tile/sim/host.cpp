@@ -7,6 +7,12 @@
 
 Simulation simulation;
 
+void Simulation::deliver() {
+    for (const Sent &each : sent)
+        tiles[each.tile]->frame_write(each.word, each.data, each.byte_enable);
+    sent.clear();
+}
+
 void Simulation::stop(const std::string &reason) {
     if (!stopped)
         end = reason;
@@ -287,6 +293,11 @@ unsigned tau_host_frame_read(unsigned tile, unsigned word) {
 
 void tau_host_frame_write(unsigned tile, unsigned word, unsigned data, unsigned byte_enable) {
     simulation.tiles[tile]->frame_write(word, data, byte_enable);
+}
+
+void tau_host_link_send(unsigned tile, unsigned word, unsigned data, unsigned byte_enable) {
+    if ((tile ^ 1) < simulation.tiles.size())
+        simulation.sent.push_back({tile ^ 1, word, data, byte_enable});
 }
 
 void tau_host_console(unsigned tile, unsigned letter) {

@@ -108,13 +108,21 @@ class Tile {
     std::array<std::vector<std::uint64_t>, 2> accesses;
 };
 
+// A word on its way from a link to the frames of a tile.
+struct Sent {
+    std::uint32_t tile, word, data, byte_enable;
+};
+
 // All tiles of the simulation, and why it ends (empty: it continues).
 struct Simulation {
     std::vector<std::unique_ptr<Tile>> tiles;
+    std::vector<Sent> sent;
     std::vector<std::uint8_t> memory_tile;
     std::string end;
     bool stopped = false;
 
+    // Writes what links have sent. Called between two edges, so that no tile reads meanwhile.
+    void deliver();
     void stop(const std::string &reason);
 };
 extern Simulation simulation;

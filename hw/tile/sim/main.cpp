@@ -28,6 +28,7 @@ enum ExitCode {
 
 constexpr char USAGE_TEXT[] =
     "usage: tau_sim --program ELF [options]      (one --program a tile, or one for all)\n"
+    "  --tiles N           so many tiles (default 1)\n"
     "  --bytes ADDRESS     the programs are plain bytes for ADDRESS, not ELF\n"
     "  --image FILE@OFFSET bytes of the memory tile from there on; any number of files\n"
     "  --cycles-max N      stop after N cycles (default 1000000000)\n"
@@ -45,10 +46,13 @@ constexpr char USAGE_TEXT[] =
     "file that cannot be read or written, 3 cycle limit, 4 fault inside the fault handler,\n"
     "5 an assertion of the hardware failed\n";
 
+constexpr unsigned TILES_MAX = 8;
+
 struct Options {
     std::vector<std::string> programs, commands, results, audits, images;
     std::optional<std::uint32_t> bytes_address;
     std::string summary;
+    std::size_t tiles = 1;
     std::uint64_t cycles_max = 1000000000;
     std::uint32_t stall = 0, stall_seed = 1, filling = 0;
     bool progress = false, dma_turns = true;
@@ -96,6 +100,8 @@ Options parsed(int count, char **words) {
             options.summary = value;
         else if (option == "--bytes")
             options.bytes_address = static_cast<std::uint32_t>(number(value, option, UINT32_MAX));
+        else if (option == "--tiles")
+            options.tiles = number(value, option, TILES_MAX);
         else if (option == "--cycles-max")
             options.cycles_max = number(value, option, UINT64_MAX);
         else if (option == "--stall")
@@ -110,14 +116,16 @@ Options parsed(int count, char **words) {
             throw ImageError(option + ": unknown option");
     }
     const std::size_t programs = options.programs.size();
-    if (programs != 1 && programs != TAU_TILES) {
-        throw ImageError("one --program, or one for each of the " + std::to_string(TAU_TILES) +
+    if (options.tiles == 0)
+        throw ImageError("--tiles: at least 1");
+    if (programs != 1 && programs != options.tiles) {
+        throw ImageError("one --program, or one for each of the " + std::to_string(options.tiles) +
                          " tiles");
     }
-    if (options.commands.size() > TAU_TILES || options.results.size() > TAU_TILES) {
+    if (options.commands.size() > options.tiles || options.results.size() > options.tiles) {
         throw ImageError("more --commands or --results than tiles");
     }
-    if (!options.audits.empty() && options.audits.size() != TAU_TILES)
+    if (!options.audits.empty() && options.audits.size() != options.tiles)
         throw ImageError("one --audit for each tile");
     for (const auto &files : {options.commands, options.results}) {
         if (std::count(files.begin(), files.end(), "-") > 1)
@@ -127,7 +135,7 @@ Options parsed(int count, char **words) {
 }
 
 void make_tiles(const Options &options) {
-    for (unsigned i = 0; i < TAU_TILES; i++) {
+    for (unsigned i = 0; i < options.tiles; i++) {
         const std::string &path = options.programs[i % options.programs.size()];
         Image image = options.bytes_address ? Image::from_bytes(path, *options.bytes_address)
                                             : Image::from_elf(path);
@@ -198,23 +206,41 @@ void show_progress(std::uint64_t cycle) {
     std::fprintf(stderr, "progress %" PRIu64 " %" PRIu64 "\n", cycle, commands);
 }
 
-// Runs to the end and returns the cycles simulated.
-std::uint64_t run(Vtau_sim &top, VerilatedContext &context, const Options &options) {
-    constexpr std::uint64_t CYCLES_BETWEEN_LOOKS = 1 << 16;
-    // A reset needs an edge: registers that see reset active from the start do not change.
-    top.stall_threshold_i = static_cast<std::uint8_t>(options.stall);
-    top.stall_seed_i = options.stall_seed;
-    top.dma_turns_i = options.dma_turns;
-    top.clk_i = 0;
-    top.rst_ni = 1;
-    top.eval();
-    top.rst_ni = 0;
-    for (int i = 0; i < 8; i++) {
-        top.clk_i = !top.clk_i;
-        top.eval();
+using Models = std::vector<std::unique_ptr<Vtau_sim>>;
+
+void edge(const Models &models, bool clock) {
+    for (const auto &model : models) {
+        model->clk_i = clock;
+        model->eval();
     }
-    top.rst_ni = 1;
-    top.eval();
+    simulation.deliver();
+}
+
+void reset(const Models &models, const Options &options) {
+    for (std::size_t i = 0; i < models.size(); i++) {
+        Vtau_sim &model = *models[i];
+        model.tile_i = static_cast<std::uint32_t>(i);
+        model.stall_threshold_i = static_cast<std::uint8_t>(options.stall);
+        model.stall_seed_i = options.stall_seed + static_cast<std::uint32_t>(i);
+        model.dma_turns_i = options.dma_turns;
+        // A reset needs an edge: registers that see reset active from the start do not change.
+        model.clk_i = 0;
+        model.rst_ni = 1;
+        model.eval();
+        model.rst_ni = 0;
+        for (int half = 0; half < 8; half++) {
+            model.clk_i = !model.clk_i;
+            model.eval();
+        }
+        model.rst_ni = 1;
+        model.eval();
+    }
+}
+
+// Runs to the end and returns the cycles simulated.
+std::uint64_t run(const Models &models, VerilatedContext &context, const Options &options) {
+    constexpr std::uint64_t CYCLES_BETWEEN_LOOKS = 1 << 16;
+    reset(models, options);
     std::uint64_t cycle = 0;
     while (!simulation.stopped) {
         if (cycle >= options.cycles_max) {
@@ -224,10 +250,8 @@ std::uint64_t run(Vtau_sim &top, VerilatedContext &context, const Options &optio
         const std::uint64_t left = options.cycles_max - cycle;
         const std::uint64_t until = cycle + std::min(left, CYCLES_BETWEEN_LOOKS);
         while (cycle < until && !simulation.stopped && !context.gotFinish()) {
-            top.clk_i = 1;
-            top.eval();
-            top.clk_i = 0;
-            top.eval();
+            edge(models, true);
+            edge(models, false);
             cycle++;
         }
         if (context.gotFinish())
@@ -322,11 +346,16 @@ int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);
     VerilatedContext context;
     context.fatalOnError(false);
-    Vtau_sim top(&context);
+    Models models;
+    for (std::size_t i = 0; i < options.tiles; i++) {
+        const std::string name = "tile" + std::to_string(i);
+        models.push_back(std::make_unique<Vtau_sim>(&context, name.c_str()));
+    }
     const double before = cpu_seconds();
-    const std::uint64_t cycles = run(top, context, options);
+    const std::uint64_t cycles = run(models, context, options);
     const double seconds = cpu_seconds() - before;
-    top.final();
+    for (const auto &model : models)
+        model->final();
     const bool asserted = context.gotError();
     if (asserted)
         simulation.end = "assertion";

@@ -20,7 +20,7 @@ from testing.tile import TARGETS, compiled, run
 
 PROBE = Options(unit="probe")
 UNTABLED = ("bare", "probe")  # no MMU, and the unit of all other tests here
-SMALL = Options(unit="probe", tiles=2, page_bits=8, frame_bits=8)
+SMALL = Options(unit="probe", page_bits=8, frame_bits=8)
 PARALLEL = (1, 1, 2)
 # The units with tables of pages of 4 KiB, which `hostile.c` and `borders.c` fill.
 TABLED = [
@@ -88,7 +88,8 @@ def test_the_sides_of_the_window(tmp_path: Path, options: Options, said: list[st
     """
     program = compiled(tmp_path, *BORDERS)
     for stall in (0, 120):
-        done = run(options, "--program", program, "--stall", stall, "--fill", 9)
+        words = ("--program", program, "--stall", stall, "--fill", 9)
+        done = run(options, *words, tiles=len(said))
         assert done.code == PASSED, done.console
         assert all(line in done.console for line in said), done.console
 
@@ -215,9 +216,11 @@ def test_options_that_make_no_sense(hello: Path) -> None:
         "--program", hello, "--results", "/dev/null", "--results", "/dev/null"
     )
     assert "--speed: unknown option" in refusal("--program", hello, "--speed", "1")
+    assert "--tiles: at least 1" in refusal("--program", hello, "--tiles", "0")
+    assert "`9` is not a number from 0 to 8" in refusal("--program", hello, "--tiles", "9")
     said = refusal("--program", hello, "--stall", "256")
     assert "--stall: `256` is not a number from 0 to 255" in said
-    two = [str(simulator(SMALL)), "--program", str(hello)]
+    two = [str(simulator(PROBE)), "--program", str(hello), "--tiles", "2"]
     for option in ("--commands", "--results"):
         done = subprocess.run([*two, option, "-", option, "-"], capture_output=True, text=True)
         assert done.returncode == USAGE and "one tile only" in done.stderr

@@ -12,8 +12,7 @@ import pytest
 from tautochrone.tile.build import Options
 from testing.tile import Simulation, compiled, run
 
-TILES = Options(unit="composable", tiles=2, special_frames=True)
-ONE = Options(unit="composable", special_frames=True)
+OPTIONS = Options(unit="composable", special_frames=True)
 PROGRAM = "tb/programs/special.c"
 LINK_CYCLES, MEMORY_TILE_CYCLES, DMA_CHANNELS = 8, 16, 8
 WORDS = 12
@@ -42,7 +41,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Simulation:
     """One run of the program on two tiles."""
     folder = tmp_path_factory.mktemp("special")
     words = ("--program", compiled(folder, PROGRAM), "--image", f"{image(folder)}@0")
-    done = run(TILES, *words)
+    done = run(OPTIONS, *words, tiles=2)
     assert done.code == 0, done.console + done.messages
     return done
 
@@ -71,7 +70,8 @@ def test_a_channel_moves_its_words_in_its_turns(done: Simulation) -> None:
 
 
 def test_without_turns_channels_delay_each_other(tmp_path: Path) -> None:
-    done = run(TILES, "--no-dma-turns", "--program", compiled(tmp_path, PROGRAM))
+    words = ("--no-dma-turns", "--program", compiled(tmp_path, PROGRAM))
+    done = run(OPTIONS, *words, tiles=2)
     assert done.code == 0, done.messages
     assert said(done)[0, "dma beside"] != [0]
 
@@ -123,5 +123,5 @@ def test_bad_images_are_refused(tmp_path: Path, words: list[str], message: str) 
     names = {"image": image(tmp_path), "folder": tmp_path}
     given = [word.format(**names) for word in words]
     program = compiled(tmp_path, "tb/programs/exit_code.c")
-    done = run(ONE, "--program", program, *given)
+    done = run(OPTIONS, "--program", program, *given)
     assert done.code == 2 and message in done.messages, done.messages

@@ -241,7 +241,6 @@ def test_options_that_no_tile_has() -> None:
     for options in (
         Options(unit="none"),
         Options(config="large"),
-        Options(tiles=0),
         Options(page_bits=19),
         Options(latencies=(0, 1, 1)),
         Options(unit_parameters=("Depth",)),

@@ -21,12 +21,12 @@ def test_two_tiles_side_by_side(tmp_path: Path) -> None:
 
     Each takes the cycles it takes alone, in a larger window too.
     """
-    options = Options(unit="probe", tiles=2, page_bits=8, frame_bits=8)
+    options = Options(unit="probe", page_bits=8, frame_bits=8)
     hello = compiled(tmp_path, TARGETS / "programs/hello.c")
     faults = compiled(tmp_path, *FAULTS)
     alone = Options(unit="probe")
     wanted = [run(alone, "--program", program).tile for program in (hello, faults)]
-    done = run(options, "--program", hello, "--program", faults)
+    done = run(options, "--program", hello, "--program", faults, tiles=2)
     assert done.code == 0, done.messages
     assert sorted(done.console.splitlines()) == [
         "[0] hello from tile 0, unit 255, cycles between two readings: 4",

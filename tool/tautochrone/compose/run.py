@@ -3,9 +3,8 @@
 import re
 import struct
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from tautochrone.compose.audit import Audit
 from tautochrone.compose.making import Made
@@ -150,18 +149,19 @@ class Run:
         return [line for line, name in names if name and int(name[2]) == application]
 
 
-def simulator_of(tiles: int, unit_parameters: tuple[str, ...] = ()) -> tuple[Path, dict[str, Any]]:
-    """The simulator of a system with so many tiles, and its options; built if needed."""
+def simulator_of(
+    unit_parameters: tuple[str, ...] = (), training: Sequence[str] | None = None
+) -> Path:
+    """The simulator of a system, built if needed. TRAINING: the command line of a long run."""
     options = build.Options(
         unit="composable",
-        tiles=tiles,
         frame_bits=FRAME_BITS,
         special_frames=True,
         unit_parameters=unit_parameters,
     )
-    path = build.simulator(options)
+    path = build.simulator(options, training=training)
     assert path is not None
-    return path, asdict(options)
+    return path
 
 
 def run(
@@ -181,7 +181,6 @@ def run(
     With a FILLING memory begins with numbers chosen by it, as if others had been there, and what
     applications reach is audited. MAILBOXES has the commands of each tile's mailbox.
     """
-    simulator, _ = simulator_of(tiles, unit_parameters)
     image = folder / "system.bin"
     image.write_bytes(content)
     words = ["--program", kernel, "--image", f"{image}@0"]
@@ -191,6 +190,9 @@ def run(
         given = folder / f"commands-{number}.bin"
         given.write_bytes(commands)
         words += ["--commands", given]
+    is_long = cycles_max * tiles >= build.CYCLES_WORTH_TRAINING
+    training = [*map(str, words), "--tiles", str(tiles)] if is_long else None
+    simulator = simulator_of(unit_parameters, training)
     done = simulate(simulator, words, cycles_max, tiles=tiles, label=label, has_audit=filling != 0)
     if not done.summary:  # Results may be empty: a kernel that was not ready records nothing.
         raise TauError("the simulator failed", "read its messages above", said=done.messages)

@@ -36,6 +36,7 @@ from tautochrone.facts import tile_format as tile
 from tautochrone.facts import trace_format
 from tautochrone.replay import open_trace
 from tautochrone.replay.paging import PAGE_BYTES, MappedPages, p999
+from tautochrone.tile.build import CYCLES_WORTH_TRAINING
 from tautochrone.tile.simulation import Simulation, damaged
 from tautochrone.tile.simulation import simulate as run_simulator
 from tautochrone.tile.systems import (
@@ -51,6 +52,7 @@ from tautochrone.trace.file import heap_accesses
 HEAP_PAGES_MAX = (1 << PAGE_BITS) - 1  # Page 0 is reserved.
 SLOTS_MAX = 250_000  # Pointers of live objects, in the tile's plain memory.
 CYCLES_MAX = 20_000_000_000
+COMMAND_CYCLES = 250  # a command's mean at the least: the million random actions on the page table
 BINS_MAX = 2048
 SAID_CHARACTERS_MAX = 4096
 HEAP_ADDRESS = WINDOW_ADDRESS + PAGE_BYTES
@@ -268,9 +270,9 @@ def simulate(
 
     Raises TauError if a limit is reached, an assertion fails, or the program reports an error.
     """
-    simulated, image = simulator(system), program(system, assert_level, check_level)
-    assert simulated is not None
+    image = program(system, assert_level, check_level)
     words = np.ascontiguousarray(commands, dtype="<u4").tobytes()
+    simulated = _simulator_for(system, image, words, len(commands) * COMMAND_CYCLES)
     label = f"replaying on {system.name}"
     done = run_simulator(simulated, ["--program", image], cycles_max, words, label=label)
     if done.code not in (tile.END_PASSED, tile.END_CYCLE_LIMIT) or not done.summary:
@@ -284,6 +286,19 @@ def simulate(
             EXIT_LIMIT_EXCEEDED,
         )
     return done
+
+
+def _simulator_for(system: TileSystem, image: Path, commands: bytes, cycles: int) -> Path:
+    """The simulator for about so many CYCLES: trained by the replay itself if it is long."""
+    with tempfile.TemporaryDirectory() as folder:
+        training = None
+        if cycles >= CYCLES_WORTH_TRAINING:
+            given = Path(folder) / "commands.bin"
+            given.write_bytes(commands)
+            training = ["--program", str(image), "--commands", str(given)]
+        simulated = simulator(system, training=training)
+    assert simulated is not None
+    return simulated
 
 
 def _refuse(system: TileSystem, done: Simulation, simulated: Path) -> None:

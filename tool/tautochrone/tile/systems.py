@@ -4,6 +4,7 @@ Simulator and program are built on first use and kept in the user's cache.
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,15 +91,18 @@ def tile_system(name: str) -> TileSystem:
     return TileSystem(name, pair.unit, pair.heap, config, latencies)
 
 
-def simulator(system: TileSystem, may_build: bool = True) -> Path | None:
+def simulator(
+    system: TileSystem, may_build: bool = True, training: Sequence[str] | None = None
+) -> Path | None:
     """The simulator of a system, built if needed; unless it may, None if it is missing.
 
+    TRAINING is the command line of a run that is long enough to train the simulator with it.
     Raises TauError with the cause if the build fails.
     """
     options = build.Options(
         unit=system.unit, config=system.config, page_bits=PAGE_BITS, latencies=system.latencies
     )
-    return build.simulator(options, may_build, f"the simulator of {system.name}")
+    return build.simulator(options, may_build, f"the simulator of {system.name}", training)
 
 
 def buildable() -> None:

@@ -1,6 +1,7 @@
 """The TLBs that the tile is simulated with: `16x4`, `16x4+128x4`, `16x4:xor`."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -89,9 +90,12 @@ class Shape:
             unit_parameters=tuple(f"{name}={value}" for name, value in values.items()),
         )
 
-    def simulator(self) -> Path:
-        """The simulator, built if needed. Raises TauError with the cause if the build fails."""
-        path = build.simulator(self.options())
+    def simulator(self, training: Sequence[str] | None = None) -> Path:
+        """The simulator, built if needed. Raises TauError with the cause if the build fails.
+
+        TRAINING is the command line of a long run, which trains it.
+        """
+        path = build.simulator(self.options(), training=training)
         assert path is not None
         return path
 

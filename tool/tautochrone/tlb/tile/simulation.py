@@ -9,6 +9,7 @@ from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import tile_format
 from tautochrone.facts import tile_format as tile
 from tautochrone.tile.records import Record
+from tautochrone.tile.build import CYCLES_WORTH_TRAINING
 from tautochrone.tile.simulation import simulate as run_simulator
 from tautochrone.tile.sources import root
 from tautochrone.tlb.partition import CODE, STACK
@@ -240,7 +241,9 @@ def simulated(
 ) -> Records:
     """Run the built program of a system, as `simulate` does."""
     cycles_max = _boot_cycles_max(system) + warm_up_cycles_max + system.run_cycles
-    done = run_simulator(shape.simulator(), ["--program", program], cycles_max)
+    words = ["--program", str(program)]
+    simulator = shape.simulator(words if cycles_max >= CYCLES_WORTH_TRAINING else None)
+    done = run_simulator(simulator, words, cycles_max)
     if done.code == tile_format.END_CYCLE_LIMIT:
         _check_warm_ups(system, read(done.records()), warm_up_cycles_max, is_cut=True)
         raise TauError("the kernel went on after the end of the run")
