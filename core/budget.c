@@ -16,6 +16,7 @@
 #include "core/private/heap/budget_bucket.h"
 #include "core/private/heap/budget_hash.h"
 #include "core/private/heap/tlsf_inside.h"
+#include "core/private/heap/tlsf_realloc.h"
 
 // ---- Buckets -----------------------------------------------------------------------------------
 
@@ -169,23 +170,35 @@ static void *budget_move(struct tau_budget *heap, void *pointer, size_t old_byte
     return result;
 }
 
-// A bucket may still have room for what the shared region cannot hold.
-static void *budget_realloc_shared(struct tau_budget *heap, struct tau_tlsf *shared, void *pointer,
-                                   size_t size_bytes) {
-    size_t old_bytes;
-    void *const result = tau_tlsf_realloc_or(shared, pointer, size_bytes, &old_bytes);
-    if (old_bytes == 0) {
-        return result;
+// A place for SIZE_BYTES. A bucket may still have room for what the shared region cannot hold.
+TAU_ALWAYS_INLINE void *budget_place_of_shared(struct tau_budget *heap, struct tau_tlsf *shared,
+                                               size_t size_bytes) {
+    enum tau_status reason;
+    void *const place = tau_tlsf_malloc_or(shared, size_bytes, &reason);
+    if (place != NULL || reason != TAU_NO_MEMORY) {
+        return place;
     }
     void *const bucket = budget_bucket_of_size(heap, size_bytes);
-    TAU_ASSERT(result == NULL);
-    TAU_ASSERT(old_bytes < size_bytes);
-    if (bucket == NULL) {
-        return tau_tlsf_refuse(shared, size_bytes);
+    return bucket != NULL ? bucket : tau_tlsf_refuse(shared, size_bytes);
+}
+
+// Not inlined: an object that stays in its bucket saves fewer registers.
+static __attribute__((noinline)) void *budget_realloc_shared(struct tau_budget *heap,
+                                                             struct tau_tlsf *shared,
+                                                             tau_word *payload, size_t size_bytes) {
+    struct tlsf_resize resize;
+    if (!tlsf_begin_resize(shared, payload, size_bytes, &resize)) {
+        return NULL;
     }
-    TAU_PORT_MOVE(bucket, pointer, old_bytes);
-    (void)tau_tlsf_free(shared, pointer);
-    return bucket;
+    if (tlsf_fits_in_place(payload, &resize)) {
+        return tau_tlsf_resize_in_place(shared, payload, size_bytes, resize.size,
+                                        resize.used.next_size, resize.used.previous_size);
+    }
+    TAU_PORT_UNLOCK(shared);
+    void *const place = resize.alignment > TAU_ALIGNMENT
+                            ? tau_tlsf_aligned_alloc(shared, resize.alignment, size_bytes)
+                            : budget_place_of_shared(heap, shared, size_bytes);
+    return place != NULL ? tlsf_move(shared, payload, place, resize.old_bytes, size_bytes) : NULL;
 }
 
 void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_bytes) {

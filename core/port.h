@@ -23,7 +23,10 @@
 // The time under the lock is bounded, because payload bytes are copied, cleared and filled outside
 // it. Two cases are not bounded: a walk, and filling freed memory with TAU_JUNK_FILL. All heaps on
 // pages of one space or one frame pool need one common lock. The fault handler needs it too.
-#ifndef TAU_PORT_LOCK
+#ifdef TAU_PORT_LOCK
+#define TAU_PORT_HAS_LOCK 1  // another call may run whenever the lock is free
+#else
+#define TAU_PORT_HAS_LOCK 0
 #define TAU_PORT_LOCK(heap) ((void)(heap))
 #define TAU_PORT_UNLOCK(heap) ((void)(heap))
 #endif

@@ -14,6 +14,7 @@
 #include "core/private/heap/tlsf_inside.h"
 #include "core/private/heap/tlsf_list.h"
 #include "core/private/heap/tlsf_merge.h"
+#include "core/private/heap/tlsf_realloc.h"
 #include "core/private/heap/tlsf_request.h"
 #include "core/private/heap/tlsf_rows.h"
 
@@ -33,27 +34,6 @@ TAU_INLINE enum tau_status tlsf_release(struct tau_tlsf *heap, tau_word *payload
     TAU_PORT_TRACE(heap, payload, NULL, 0, 0);
     TAU_PORT_UNLOCK(heap);
     return TAU_OK;
-}
-
-// Frees the last COUNT bytes of PAYLOAD's used block of OLD bytes and merges them with the next
-// block, whose links were checked, if NEXT_SIZE says that it is free.
-static void tlsf_trim(struct tau_tlsf *heap, tau_word *payload, tau_word old, tau_word count) {
-    tau_word *const tail = tlsf_after(payload, old - count);
-    tau_word *const next = tlsf_after(payload, old);
-    const tau_word next_size = tlsf_free_size_of(next);
-    TAU_ASSERT(count >= TAU_ALIGNMENT);
-    TAU_ASSERT(count < old);
-    TAU_ASSERT((payload[-1] & TLSF_FREE) == 0);
-    if (next_size != 0) {
-        tlsf_unlink(heap, next);
-    } else {
-        TAU_ASSERT(count >= TLSF_BLOCK_MIN_BYTES);
-        next[-1] |= TLSF_PREVIOUS_FREE;
-    }
-    TAU_ASSERT(count + next_size >= TLSF_BLOCK_MIN_BYTES);
-    TAU_ASSERT(old - count >= TLSF_BLOCK_MIN_BYTES);
-    payload[-1] -= count;
-    tlsf_insert(heap, tail, count + next_size + TLSF_FREE);
 }
 
 // ---- Making a heap -----------------------------------------------------------------------------
@@ -292,95 +272,69 @@ enum tau_status tau_tlsf_free(struct tau_tlsf *heap, void *pointer) {
     return tlsf_release(heap, pointer, used);
 }
 
-// Whether PAYLOAD is the payload of a used block. Check level 0 does not verify it.
-TAU_ALWAYS_INLINE bool tlsf_is_resizable(const struct tau_tlsf *heap, const tau_word *payload,
-                                         struct tlsf_used *used) {
-    if (TAU_CHECK_LEVEL == 0) {
-        *used = tlsf_look_at(payload);
-        return true;
-    }
-    return tlsf_is_mergeable(heap, payload, used);
-}
-
-// Steps 1 to 3 of realloc in docs/spec/tlsf.md, for a block of which USED was checked. Returns the
-// object's new place, or NULL if it must be copied. The caller holds the lock before and after.
-static tau_word *tlsf_resize_in_place(struct tau_tlsf *heap, tau_word *payload,
-                                      struct tlsf_used used, tau_word size) {
-    const tau_word header = payload[-1];
-    const tau_word old = used.size;
-    const tau_word used_bytes = tlsf_usable_bytes(payload);
-    const tau_word alignment =
-        (header & TLSF_ALIGNED) != 0 ? tlsf_after(payload, old)[-2] : TAU_ALIGNMENT;
-    tau_word *const next = tlsf_after(payload, old);
-    const tau_word room = old + used.next_size;
+// Steps 1 to 3 of realloc in docs/spec/tlsf.md: joins the block with its free neighbors if it grows,
+// then cuts its end off. Not inlined: the path of a copy saves fewer registers.
+__attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, tau_word *payload,
+                                                         size_t size_bytes, tau_word size,
+                                                         tau_word next_size,
+                                                         tau_word previous_size) {
+    const tau_word old = tlsf_size_of(payload);
+    const size_t old_bytes = tlsf_usable_bytes(payload);
+    const size_t alignment = tlsf_alignment_of(payload, old);
+    tau_word flags = payload[-1] - old;
     tau_word *result = payload;
-    TAU_ASSERT((header & TLSF_FREE) == 0);
-    TAU_ASSERT(used_bytes < old);
-    TAU_ASSERT(tau_bits_is_power_of_two(alignment));
+    tau_word whole = old;
+    tau_word *end = tlsf_after(payload, whole);
+    tau_word end_size = 0;  // of the free block behind it that the cut joins
+    TAU_ASSERT((flags & TLSF_FREE) == 0);
+    TAU_ASSERT(size != 0 && size <= previous_size + old + next_size);
 
+    if (next_size != 0 && size != old) {
+        tlsf_unlink(heap, end);
+    }
     if (size <= old) {
-        const tau_word tail = old - size;
-        if (tail >= TLSF_BLOCK_MIN_BYTES || (tail != 0 && room != old)) {
-            tlsf_note_peak(heap);
-            tlsf_trim(heap, payload, old, tail);
-            tlsf_fields_of(heap)->used_bytes -= tail;
-        }
-    } else if (size <= room) {
-        tlsf_unlink(heap, next);
-        tlsf_fields_of(heap)->used_bytes +=
-            tlsf_keep(heap, payload, room + TLSF_FREE, size,
-                      header & (TLSF_PREVIOUS_FREE | TLSF_ALIGNED)) -
-            old;
-    } else if (size <= used.previous_size + room &&
-               ((uintptr_t)tlsf_before(payload, used.previous_size) & (alignment - 1)) == 0 &&
-               (TAU_CHECK_LEVEL == 0 || (tlsf_after(payload, room)[-1] & TLSF_FREE) == 0)) {
-        // No block is free after a free one. Only TLSF_FREE that was overwritten says so.
-        result = tlsf_before(payload, used.previous_size);
-        tlsf_unlink(heap, result);
-        if (room != old) {
-            tlsf_unlink(heap, next);
-        }
-        // No other call can reach the joined block, so its bytes may move without the lock. Its end
-        // may be written only after that. The block after it may be freed meanwhile.
-        const tau_word whole = used.previous_size + room;
-        const tau_word rest = whole - size >= TLSF_BLOCK_MIN_BYTES ? whole - size : 0;
-        result[-1] = whole | (header & TLSF_ALIGNED);
-        tlsf_after(result, whole)[-1] &= ~TLSF_PREVIOUS_FREE;
-        tlsf_fields_of(heap)->used_bytes += whole - old;
-        TAU_PORT_UNLOCK(heap);
-        TAU_PORT_MOVE(result, payload, used_bytes);
-        TAU_PORT_LOCK(heap);
-        if (rest != 0) {
-            tlsf_trim(heap, result, whole, rest);
-            tlsf_fields_of(heap)->used_bytes -= rest;
-        }
+        tlsf_note_peak(heap);
+        end_size = size != old ? next_size : 0;
     } else {
-        return NULL;
+        whole += next_size;
+        end = tlsf_after(payload, whole);
+        end[-1] &= ~TLSF_PREVIOUS_FREE;
     }
-    if ((header & TLSF_ALIGNED) != 0) {
-        tlsf_after(result, tlsf_size_of(result))[-2] = alignment;
+    if (size > whole) {
+        result = tlsf_before(payload, previous_size);
+        tlsf_unlink(heap, result);
+        whole += previous_size;
+        flags &= TLSF_ALIGNED;
+        // No other call can reach the joined block, so its bytes may move without the lock. Its end
+        // may be written only after that. Another thread may free the block after it meanwhile.
+        result[-1] = whole | flags;
+        TAU_PORT_UNLOCK(heap);
+        TAU_PORT_MOVE(result, payload, old_bytes);
+        TAU_PORT_LOCK(heap);
+        if (TAU_PORT_HAS_LOCK && size != whole && tlsf_free_size_of(end) != 0) {
+            end_size = tlsf_free_size_of(end);
+            tlsf_unlink(heap, end);
+        }
     }
-    TAU_ASSERT(tlsf_size_of(result) >= size);
+    const tau_word rest = whole - size + end_size;
+    if (rest >= TLSF_BLOCK_MIN_BYTES) {
+        end[-1] |= TLSF_PREVIOUS_FREE;  // inside the cut if that joins a free block
+        tlsf_insert(heap, tlsf_after(result, size), rest + TLSF_FREE);
+        whole = size;
+    }
+    result[-1] = whole | flags;
+    if ((flags & TLSF_ALIGNED) != 0) {
+        tlsf_after(result, whole)[-2] = (tau_word)alignment;
+    }
+    tlsf_fields_of(heap)->used_bytes += whole - old;
     tlsf_seal(heap, result);
+    TAU_PORT_TRACE(heap, payload, result, size_bytes, alignment);
+    TAU_PORT_UNLOCK(heap);
+    tlsf_junk_beyond(result, old_bytes, size_bytes);
     return result;
 }
 
-// A separate copy for tau_tlsf_realloc_or, so that tau_tlsf_realloc still inlines the other.
-static __attribute__((noinline, flatten)) tau_word *tlsf_resize_in_place_or(struct tau_tlsf *heap,
-                                                                            tau_word *payload,
-                                                                            struct tlsf_used used,
-                                                                            tau_word size) {
-    return tlsf_resize_in_place(heap, payload, used, size);
-}
-
-TAU_INLINE void tlsf_junk_beyond(void *payload, size_t old_bytes, size_t size_bytes) {
-    if (size_bytes > old_bytes) {
-        tlsf_junk((char *)payload + old_bytes, 0xaa, size_bytes - old_bytes);
-    }
-}
-
 void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) {
-    tau_word *const payload = pointer;
     if (pointer == NULL) {
         return tau_tlsf_malloc(heap, size_bytes);
     }
@@ -388,81 +342,25 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) 
         (void)tau_tlsf_free(heap, pointer);
         return NULL;
     }
-    TAU_PORT_LOCK(heap);
-    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
-    struct tlsf_used used;
-    if (!tlsf_is_resizable(heap, payload, &used)) {
-        (void)tlsf_misused(heap, payload);
+    struct tlsf_resize resize;
+    if (!tlsf_begin_resize(heap, pointer, size_bytes, &resize)) {
         return NULL;
     }
-    const bool is_aligned = (payload[-1] & TLSF_ALIGNED) != 0;
-    const tau_word size = tlsf_needed(heap, size_bytes, is_aligned ? TLSF_WORD_BYTES : 0);
-    const size_t old_bytes = tlsf_usable_bytes(payload);
-    const size_t alignment = is_aligned ? tlsf_after(payload, used.size)[-2] : TAU_ALIGNMENT;
-    if (TAU_CHECK_LEVEL >= 1 && is_aligned && !tlsf_is_alignment_of(payload, alignment)) {
-        (void)tlsf_misused(heap, payload);
-        return NULL;
-    }
-    if (size == 0) {
-        TAU_PORT_UNLOCK(heap);
-        return tlsf_refuse(heap, size_bytes, TAU_NO_MEMORY);
-    }
-    TAU_ASSERT(alignment >= TAU_ALIGNMENT);
-    TAU_ASSERT(old_bytes < tlsf_size_of(payload));
-    void *result = tlsf_resize_in_place(heap, payload, used, size);
-    if (result != NULL) {
-        TAU_PORT_TRACE(heap, pointer, result, size_bytes, alignment);
-        TAU_PORT_UNLOCK(heap);
-        tlsf_junk_beyond(result, old_bytes, size_bytes);
-        return result;
+    if (tlsf_fits_in_place(pointer, &resize)) {
+        return tau_tlsf_resize_in_place(heap, pointer, size_bytes, resize.size,
+                                        resize.used.next_size, resize.used.previous_size);
     }
     TAU_PORT_UNLOCK(heap);
-    result = is_aligned ? tau_tlsf_aligned_alloc(heap, alignment, size_bytes)
-                        : tau_tlsf_malloc(heap, size_bytes);
-    if (result != NULL) {
-        TAU_PORT_MOVE(result, pointer, old_bytes);
-        (void)tau_tlsf_free(heap, pointer);
-        tlsf_junk_beyond(result, old_bytes, size_bytes);
-    }
-    return result;
+    void *const place = resize.alignment > TAU_ALIGNMENT
+                            ? tau_tlsf_aligned_alloc(heap, resize.alignment, size_bytes)
+                            : tau_tlsf_malloc(heap, size_bytes);
+    return place != NULL ? tlsf_move(heap, pointer, place, resize.old_bytes, size_bytes) : NULL;
 }
 
-void *tau_tlsf_realloc_or(struct tau_tlsf *heap, void *pointer, size_t size_bytes, size_t *copied) {
-    struct tlsf_used used;
-    *copied = 0;
-    TAU_PORT_LOCK(heap);
-    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
-    TAU_ASSERT(pointer != NULL && size_bytes != 0);
-    if (!tlsf_is_resizable(heap, pointer, &used)) {
-        (void)tlsf_misused(heap, pointer);
-        return NULL;
-    }
-    const size_t old_bytes = tlsf_usable_bytes(pointer);
-    if ((((tau_word *)pointer)[-1] & TLSF_ALIGNED) != 0) {
-        TAU_PORT_UNLOCK(heap);
-        return tau_tlsf_realloc(heap, pointer, size_bytes);
-    }
-    const tau_word size = tlsf_needed(heap, size_bytes, 0);
-    void *result = size != 0 ? tlsf_resize_in_place_or(heap, pointer, used, size) : NULL;
-    if (result != NULL) {
-        TAU_PORT_TRACE(heap, pointer, result, size_bytes, TAU_ALIGNMENT);
-        TAU_PORT_UNLOCK(heap);
-        tlsf_junk_beyond(result, old_bytes, size_bytes);
-        return result;
-    }
-    TAU_PORT_UNLOCK(heap);
-    enum tau_status reason = TAU_NO_MEMORY;
-    result = tlsf_allocate(heap, size_bytes, &reason);
-    TAU_ASSERT(result != pointer);
-    TAU_ASSERT(old_bytes != 0 && old_bytes < size_bytes);
-    if (result != NULL) {
-        TAU_PORT_MOVE(result, pointer, old_bytes);
-        (void)tau_tlsf_free(heap, pointer);
-        tlsf_junk_beyond(result, old_bytes, size_bytes);
-    } else if (reason == TAU_NO_MEMORY) {
-        *copied = old_bytes;
-    }
-    return result;
+__attribute__((noinline)) void *tau_tlsf_malloc_or(struct tau_tlsf *heap, size_t size_bytes,
+                                                   enum tau_status *reason) {
+    *reason = TAU_NO_MEMORY;
+    return tlsf_allocate(heap, size_bytes, reason);
 }
 
 void *tau_tlsf_refuse(struct tau_tlsf *heap, size_t size_bytes) {

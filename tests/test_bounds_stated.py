@@ -50,8 +50,10 @@ same builds.
 
 TLSF and the budgeted heap reach their bounds of malloc, free and aligned_alloc:
 `core/tests/heap/worst_case.py` builds the states in which these calls take exactly their bound. No
-bound of their realloc is known to be reached. `tau_budget_realloc` tries the shared region, then a
-bucket, so its longest path contains TLSF's realloc, malloc and free.
+bound of their realloc is known to be reached. Each realloc looks at the block first. Then it
+resizes in place, or makes one malloc, one copy and one free. So the longest path is the latter's.
+`tau_budget_realloc` takes a bucket if the shared region has no memory. The bounds are those of a
+port without a lock. With one, a resize in place may take another block off its list.
 
 The bounds of pools hold for an arena without a heap behind it. *Refused too* means calls that may
 exceed a limit and are refused. Pools have no rare states: a random recording reaches the bounds of
@@ -88,7 +90,7 @@ conventional heap's free have no bound: they are linear.
 COPIES = ("tau_tlsf_malloc", "tau_tlsf_aligned_alloc", "tau_tlsf_free")
 SHARED_OR_MOVED = (
     *SHARED_FUNCTIONS,
-    "tau_tlsf_realloc_or",
+    "budget_realloc_shared",
     "tau_budget_malloc",
     "tau_budget_free",
 )

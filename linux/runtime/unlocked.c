@@ -15,9 +15,10 @@
 #define tau_tlsf_invariants_hold tau_unlocked_tlsf_invariants_hold
 #define tau_tlsf_invariants_hold_locked tau_unlocked_tlsf_invariants_hold_locked
 #define tau_tlsf_malloc tau_unlocked_tlsf_malloc
+#define tau_tlsf_malloc_or tau_unlocked_tlsf_malloc_or
 #define tau_tlsf_realloc tau_unlocked_tlsf_realloc
-#define tau_tlsf_realloc_or tau_unlocked_tlsf_realloc_or
 #define tau_tlsf_refuse tau_unlocked_tlsf_refuse
+#define tau_tlsf_resize_in_place tau_unlocked_tlsf_resize_in_place
 #define tau_tlsf_statistics tau_unlocked_tlsf_statistics
 #define tau_tlsf_usable_size tau_unlocked_tlsf_usable_size
 #define tau_tlsf_walk tau_unlocked_tlsf_walk

@@ -12,11 +12,10 @@
 bool tau_tlsf_invariants_hold_locked(const struct tau_tlsf *heap);
 enum tau_status tau_tlsf_check_locked(const struct tau_tlsf *heap, const void *pointer);
 
-// As tau_tlsf_realloc of an object to a size that is not 0, with one difference. If only memory is
-// lacking and the object has the usual alignment, the refusal is neither counted nor reported.
-// *COPIED is then the number of bytes that the caller must copy to a new place, else 0. The caller
-// then copies the object elsewhere or calls tau_tlsf_refuse.
-void *tau_tlsf_realloc_or(struct tau_tlsf *heap, void *pointer, size_t size_bytes, size_t *copied);
+// As tau_tlsf_malloc of a size that is not 0, with one difference. If only memory is lacking, the
+// refusal is neither counted nor reported: *REASON is then TAU_NO_MEMORY. The caller takes memory
+// elsewhere or calls tau_tlsf_refuse.
+void *tau_tlsf_malloc_or(struct tau_tlsf *heap, size_t size_bytes, enum tau_status *reason);
 
 // Counts and reports a request that is refused for want of memory. Returns NULL.
 void *tau_tlsf_refuse(struct tau_tlsf *heap, size_t size_bytes);
