@@ -24,26 +24,21 @@ const unsigned char TAU_TLSF_BUILT = TAU_CHECK_LEVEL;
 
 TAU_INLINE enum tau_status tlsf_release(struct tau_tlsf *heap, tau_word *payload,
                                         struct tlsf_used used) {
-    const struct tlsf_merged merged = tlsf_merge(heap, payload, used);
+    struct tlsf_marks marks = tlsf_marks_of(heap);
+    const struct tlsf_merged merged = tlsf_merge_with(heap, payload, used, &marks);
     if (TAU_CHECK_LEVEL >= 1 && merged.payload == NULL) {
         return tlsf_unmerged(heap, payload, payload, merged.size != 0);
     }
     TAU_ASSERT(merged.size >= used.size);
     TAU_ASSERT(merged.payload <= payload);
-    tlsf_insert(heap, merged.payload, merged.size + TLSF_FREE);
+    tlsf_insert_with(heap, merged.payload, merged.size + TLSF_FREE, &marks);
+    tlsf_leave(heap, &marks);
     TAU_PORT_TRACE(heap, payload, NULL, 0, 0);
     TAU_PORT_UNLOCK(heap);
     return TAU_OK;
 }
 
 // ---- Making a heap -----------------------------------------------------------------------------
-
-TAU_INLINE unsigned tlsf_class_of(const struct tau_tlsf *heap, tau_word key) {
-    const unsigned level = tlsf_fields_of(heap)->second_level_bits;
-    const unsigned shift = tau_bits_log2(key >> level);
-    TAU_ASSERT(level >= 2);
-    return (shift << level) + (unsigned)(key >> shift);
-}
 
 struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_bytes) {
     const size_t pool_bytes = pool_max_bytes > size_bytes ? pool_max_bytes : size_bytes;
@@ -68,17 +63,17 @@ struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_
     tau_word *const first = tlsf_first_payload((uintptr_t)heap + words * sizeof(uint32_t));
     TAU_ASSERT((uintptr_t)first == heads + tlsf_control_bytes_for(classes));
     *tlsf_fields_of(heap) = (struct tlsf_fields){
-        .block_max_bytes = (tau_word)pool_bytes & TLSF_SIZE_MASK,
+        .range_bytes = ((tau_word)pool_bytes & TLSF_SIZE_MASK) - TLSF_BLOCK_MIN_BYTES,
         .lowest = tlsf_link_to(heap, first),
         .span_bytes = (tau_word)((uintptr_t)last - (uintptr_t)first),
         .classes = (uint16_t)classes,
-        .second_level_bits = (uint8_t)level,
-        .words = (uint8_t)words,
+        .turns = (uint8_t)(tau_bits_turns(level) | TLSF_NO_ROOM),
+        .leading_zeros = (uint8_t)(TAU_WORD_BITS - 1 - level),
     };
     TAU_ASSERT((uintptr_t)tlsf_head_of(heap, classes - 1) == heads);
     TAU_ASSERT((uintptr_t)(heap->bitmap + words) <= (uintptr_t)(first - 1));
     for (unsigned class = 1; class < classes; class += 1) {  // bound: at most 32 * TLSF_WORDS_MAX
-        *tlsf_head_of(heap, class) = 0;
+        *tlsf_head_of(heap, class) = tlsf_no_block(heap);
     }
     for (unsigned word = 0; word < words; word++) {  // bound: TLSF_WORDS_MAX
         heap->bitmap[word] = 0;
@@ -126,7 +121,7 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
         return TAU_POOL_TOO_SMALL;
     }
     const uintptr_t row_bytes = (uintptr_t)last - (uintptr_t)first;
-    if (row_bytes > tlsf_fields_of(heap)->block_max_bytes) {
+    if (row_bytes > tlsf_block_max_bytes(heap)) {
         return TAU_POOL_TOO_LARGE;
     }
     TAU_PORT_LOCK(heap);
@@ -157,15 +152,17 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
 // is then the reason.
 TAU_ALWAYS_INLINE void *tlsf_allocate(struct tau_tlsf *heap, size_t size_bytes,
                                       enum tau_status *later) {
-    const tau_word size = tlsf_needed(heap, size_bytes, 0);
-    if (size == 0) {
+    const tau_word needed = tlsf_needed(heap, size_bytes, 0);
+    if (needed == 0) {
         return later != NULL ? NULL : tlsf_refuse(heap, size_bytes, TAU_NO_MEMORY);
     }
+    const tau_word size = (tau_word)tau_bits_hold(needed);  // gcc would keep it twice
     TAU_PORT_LOCK(heap);
     TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     enum tau_status reason;
     tau_word header;
-    tau_word *const payload = tlsf_take(heap, size, &header, &reason);
+    struct tlsf_marks marks = tlsf_marks_of(heap);
+    tau_word *const payload = tlsf_take_with(heap, size, &header, &reason, &marks);
     if (payload == NULL) {
         TAU_PORT_UNLOCK(heap);
         if (later != NULL && (*later = reason) == TAU_NO_MEMORY) {
@@ -174,7 +171,8 @@ TAU_ALWAYS_INLINE void *tlsf_allocate(struct tau_tlsf *heap, size_t size_bytes,
         return tlsf_refuse(heap, size_bytes, reason);
     }
     TAU_ASSERT(((uintptr_t)payload & (TAU_ALIGNMENT - 1)) == 0);
-    tlsf_fields_of(heap)->used_bytes += tlsf_keep(heap, payload, header, size, 0);
+    tlsf_fields_of(heap)->used_bytes += tlsf_keep_with(heap, payload, header, size, 0, &marks);
+    tlsf_leave(heap, &marks);
     TAU_ASSERT(tlsf_usable_bytes(payload) >= size_bytes);
     TAU_ASSERT(tlsf_fields_of(heap)->used_bytes <= tlsf_capacity_bytes(heap));
     tlsf_seal(heap, payload);
@@ -211,7 +209,7 @@ __attribute__((noinline)) void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, si
     }
     const tau_word size = tlsf_needed(heap, size_bytes, TLSF_WORD_BYTES);
     const tau_word gap_more = TLSF_BLOCK_MIN_BYTES - TAU_ALIGNMENT;  // a smaller gap is no block
-    const size_t room = (size_t)tlsf_fields_of(heap)->block_max_bytes - size;
+    const size_t room = (size_t)tlsf_block_max_bytes(heap) - size;
     if (size == 0 || room < gap_more || room - gap_more < alignment) {
         return tlsf_refuse(heap, size_bytes, TAU_NO_MEMORY);
     }
@@ -459,7 +457,7 @@ struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap) {
         const unsigned index = tau_bits_last(fields->summary);
         const unsigned class = index * 32u + tau_bits_last(heap->bitmap[index]);
         const tau_word *const payload = tlsf_at(heap, *tlsf_head_of(heap, class));
-        TAU_ASSERT(*tlsf_head_of(heap, class) != 0);
+        TAU_ASSERT(*tlsf_head_of(heap, class) != tlsf_no_block(heap));
         if (tlsf_is_sound(heap, payload, payload[-1], TLSF_BLOCK_MIN_BYTES)) {
             statistics.largest_free_bytes =
                 tlsf_size_of(payload) - TLSF_WORD_BYTES - TLSF_CANARY_BYTES;
@@ -478,17 +476,18 @@ bool tau_tlsf_invariants_hold(const struct tau_tlsf *heap) {
 
 bool tau_tlsf_invariants_hold_locked(const struct tau_tlsf *heap) {
     const struct tlsf_fields *const fields = tlsf_fields_of(heap);
-    const unsigned level = tlsf_second_level_bits_for(fields->block_max_bytes);
-    if (fields->second_level_bits != level ||
-        fields->classes != tlsf_class_of(heap, tlsf_key_of(fields->block_max_bytes)) + 1 ||
-        fields->words != fields->classes / 32 + 1) {
+    const tau_word block_max = tlsf_block_max_bytes(heap);
+    const unsigned level = tlsf_second_level_bits_for(block_max);
+    if (fields->turns != (tau_bits_turns(level) | TLSF_NO_ROOM) ||
+        fields->classes != tlsf_class_of(heap, tlsf_key_of(block_max)) + 1 ||
+        fields->leading_zeros != TAU_WORD_BITS - 1 - level) {
         return false;
     }
-    if ((fields->summary & tau_bits_from(fields->words & 31u)) != 0 &&
-        fields->words < TLSF_WORDS_MAX) {
+    const unsigned words = tlsf_words_of(heap);
+    if ((fields->summary & tau_bits_from(words & 31u)) != 0 && words < TLSF_WORDS_MAX) {
         return false;
     }
-    for (unsigned word = 0; word < fields->words; word++) {  // bound: TLSF_WORDS_MAX
+    for (unsigned word = 0; word < words; word++) {  // bound: TLSF_WORDS_MAX
         if ((heap->bitmap[word] != 0) != ((fields->summary & tau_bits_mask(word)) != 0)) {
             return false;
         }

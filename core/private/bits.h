@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/config.h"
+#include "core/private/inline.h"
+
 // RISC-V without Zbb and ARMv6-M have no such instruction. There the builtin is a library call.
 #ifndef TAU_BITS_SCAN
 #if (defined(__riscv) && !defined(__riscv_zbb)) || defined(__ARM_ARCH_6M__)
@@ -23,7 +26,7 @@
 
 #if TAU_BITS_SCAN
 // floor(log2(value)); 0 for 0.
-static inline unsigned tau_bits_log2(uintptr_t value) {
+TAU_ALWAYS_INLINE unsigned tau_bits_log2(uintptr_t value) {
 #if UINTPTR_MAX > 0xffffffffu
     return 63u - (unsigned)__builtin_clzll(value | 1u);
 #else
@@ -31,41 +34,58 @@ static inline unsigned tau_bits_log2(uintptr_t value) {
 #endif
 }
 
+// Of a word that is not 0.
+TAU_ALWAYS_INLINE unsigned tau_bits_leading_zeros(tau_word value) {
+    return (unsigned)(TAU_WORD_BITS == 64 ? __builtin_clzll(value) : __builtin_clz(value));
+}
+
+// COUNT - LESS, at least 0. Zbb has the minimum of two registers; Arm clears a negative number.
+TAU_ALWAYS_INLINE unsigned tau_bits_beyond(unsigned count, unsigned less) {
+#ifdef __riscv
+    return count - (less < count ? less : count);
+#else
+    return (int)(count - less) > 0 ? count - less : 0;
+#endif
+}
+
 // Index of the lowest set bit of VALUE, which is not 0.
-static inline unsigned tau_bits_lowest(uint32_t value) {
+TAU_ALWAYS_INLINE unsigned tau_bits_lowest(uint32_t value) {
     return (unsigned)__builtin_ctz(value);
 }
 
 // Index of the highest set bit of VALUE, which is not 0.
-static inline unsigned tau_bits_highest(uint32_t value) {
+TAU_ALWAYS_INLINE unsigned tau_bits_highest(uint32_t value) {
     return 31u - (unsigned)__builtin_clz(value);
 }
 #elif defined(__OPTIMIZE_SIZE__)
-static const uint8_t tau_bits_log2_table[16] = {0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3};
+// Logarithms of 0 … 63, then the positions of the de Bruijn sequence.
+#define TAU_BITS_DE_BRUIJN 64
+static const uint8_t tau_bits_table[96] = {
+    0,  0,  1,  1,  2, 2, 2,  2,  3,  3,  3,  3,  3,  3,  3, 3, 4,  4,  4,  4,  4,  4,  4,  4,
+    4,  4,  4,  4,  4, 4, 4,  4,  5,  5,  5,  5,  5,  5,  5, 5, 5,  5,  5,  5,  5,  5,  5,  5,
+    5,  5,  5,  5,  5, 5, 5,  5,  5,  5,  5,  5,  5,  5,  5, 5, 0,  1,  28, 2,  29, 14, 24, 3,
+    30, 22, 20, 15, 25, 17, 4, 8, 31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5,  10, 9,
+};
 
-static unsigned tau_bits_log2(uintptr_t value) {
+TAU_ALWAYS_INLINE unsigned tau_bits_log2(uintptr_t value) {
     unsigned above = 0;
-    if (value >> 16 != 0) {
-        value >>= 16;
-        above = 16;
+    if (value >> 12 != 0) {
+        value >>= 12;
+        above = 12;
     }
-    if (value >> 8 != 0) {
-        value >>= 8;
-        above += 8;
+    if (value >> 6 != 0) {
+        value >>= 6;
+        above += 6;
     }
-    if (value >> 4 != 0) {
-        value >>= 4;
-        above += 4;
-    }
-    return above + tau_bits_log2_table[value];
+    return above + tau_bits_table[value];
 }
 
-static inline unsigned tau_bits_lowest(uint32_t value) {
-    return tau_bits_log2(value & -value);
+TAU_ALWAYS_INLINE unsigned tau_bits_lowest(uint32_t value) {
+    return tau_bits_table[TAU_BITS_DE_BRUIJN + (((value & -value) * 0x077cb531u) >> 27)];
 }
 
-static inline unsigned tau_bits_highest(uint32_t value) {
-    return tau_bits_log2(value);
+TAU_ALWAYS_INLINE unsigned tau_bits_highest(uint32_t value) {
+    return value >> 16 != 0 ? 16u + tau_bits_log2(value >> 16) : tau_bits_log2(value);
 }
 #else
 // Logarithms of 0 … 255, then the positions of the de Bruijn sequence. One table, so that its
@@ -86,7 +106,7 @@ static const uint8_t tau_bits_table[288] = {
     30, 22, 20, 15, 25, 17, 4, 8, 31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5,  10, 9,
 };
 
-static inline unsigned tau_bits_log2(uintptr_t value) {
+TAU_ALWAYS_INLINE unsigned tau_bits_log2(uintptr_t value) {
     // The second return ends the longest path, so it is the fall-through.
     if (__builtin_expect(value >> 16 == 0, 1)) {
         if (__builtin_expect(value >> 8 != 0, 1)) {
@@ -97,32 +117,71 @@ static inline unsigned tau_bits_log2(uintptr_t value) {
     return 16u + tau_bits_table[value >> 16];
 }
 
-static inline unsigned tau_bits_lowest(uint32_t value) {
+TAU_ALWAYS_INLINE unsigned tau_bits_lowest(uint32_t value) {
     return tau_bits_table[TAU_BITS_DE_BRUIJN + (((value & -value) * 0x077cb531u) >> 27)];
 }
 
-static inline unsigned tau_bits_highest(uint32_t value) {
+TAU_ALWAYS_INLINE unsigned tau_bits_highest(uint32_t value) {
     return value >> 16 != 0 ? 16u + tau_bits_log2(value >> 16) : tau_bits_log2(value);
 }
 #endif
 
 // Returns VALUE, but the compiler treats it as unknown. It can neither recompute the value, nor
 // reuse words that it read through the value before.
-static inline uintptr_t tau_bits_hold(uintptr_t value) {
+TAU_ALWAYS_INLINE uintptr_t tau_bits_hold(uintptr_t value) {
     __asm__("" : "+r"(value));
     return value;
 }
 
-static inline void *tau_bits_hold_pointer(void *value) {
+TAU_ALWAYS_INLINE void *tau_bits_hold_pointer(void *value) {
     return (void *)tau_bits_hold((uintptr_t)value);
 }
 
-static inline bool tau_bits_is_power_of_two(uintptr_t value) {
+// VALUE << COUNT % 32. RISC-V's shift takes the remainder itself, but gcc computes it all the same
+// where it has another use.
+TAU_ALWAYS_INLINE uint32_t tau_bits_left(uint32_t value, unsigned count) {
+#if defined(__riscv) && __riscv_xlen == 32
+    __asm__("sll %0, %1, %2" : "=r"(value) : "r"(value), "r"(count));
+    return value;
+#else
+    return value << (count & 31u);
+#endif
+}
+
+TAU_ALWAYS_INLINE uintptr_t tau_bits_right(uintptr_t value, unsigned count) {
+#if defined(__riscv) && __riscv_xlen == 32
+    __asm__("srl %0, %1, %2" : "=r"(value) : "r"(value), "r"(count));
+    return value;
+#else
+    return value >> (count & 31u);
+#endif
+}
+
+// How far `tau_bits_rotated` turns a number of less than 32 - COUNT bits, to shift it left by COUNT.
+// Arm can only turn right.
+TAU_ALWAYS_INLINE unsigned tau_bits_turns(unsigned count) {
+#if defined(__thumb2__)
+    return -count & 31u;
+#else
+    return count;
+#endif
+}
+
+// VALUE turned by TURNS % 32. RISC-V shifts instead, by the remainder, which the machine takes.
+TAU_ALWAYS_INLINE uint32_t tau_bits_rotated(uint32_t value, unsigned turns) {
+#if defined(__thumb2__)
+    __asm__("ror %0, %1, %2" : "=r"(value) : "r"(value), "r"(turns));
+    return value;
+#else
+    return tau_bits_left(value, turns);
+#endif
+}
+TAU_ALWAYS_INLINE bool tau_bits_is_power_of_two(uintptr_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
 
 // ALIGNMENT is a power of two; the sum must not overflow.
-static inline uintptr_t tau_bits_round_up(uintptr_t value, uintptr_t alignment) {
+TAU_ALWAYS_INLINE uintptr_t tau_bits_round_up(uintptr_t value, uintptr_t alignment) {
     return (value + alignment - 1) & ~(alignment - 1);
 }
 

@@ -11,26 +11,59 @@
 #define TAU_BITS_FROM_TOP 0
 #endif
 
-static inline uint32_t tau_bits_mask(unsigned index) {
+// RISC-V has no scaled index, so the address of a word is kept. Elsewhere that takes a register.
+#ifdef __riscv
+#define TAU_BITS_BY_ADDRESS 1
+#else
+#define TAU_BITS_BY_ADDRESS 0
+#endif
+
+// The first bit, for `tau_bits_moved`. Held, as a compiler would load it again for every bit.
+TAU_ALWAYS_INLINE uint32_t tau_bits_one(void) {
+    return (uint32_t)tau_bits_hold(TAU_BITS_FROM_TOP ? 0x80000000u : 1u);
+}
+
+// ONE at INDEX % 32.
+TAU_ALWAYS_INLINE uint32_t tau_bits_moved(uint32_t one, unsigned index) {
+#if TAU_BITS_FROM_TOP && !defined(__thumb2__)
+    return one >> (index & 31u);
+#else
+    return tau_bits_rotated(one, index);
+#endif
+}
+
+TAU_ALWAYS_INLINE uint32_t tau_bits_mask(unsigned index) {
     return TAU_BITS_FROM_TOP ? 0x80000000u >> index : 1u << index;
 }
 
 // The bits from INDEX (0 ... 31) on.
-static inline uint32_t tau_bits_from(unsigned index) {
+TAU_ALWAYS_INLINE uint32_t tau_bits_from(unsigned index) {
     return TAU_BITS_FROM_TOP ? 0xffffffffu >> index : 0xffffffffu << index;
 }
 
 // The bits after INDEX (0 ... 31).
-static inline uint32_t tau_bits_above(unsigned index) {
+TAU_ALWAYS_INLINE uint32_t tau_bits_above(unsigned index) {
     return TAU_BITS_FROM_TOP ? 0x7fffffffu >> index : 0xfffffffeu << index;
 }
 
+// Whether WORD has a bit after INDEX % 32. ONE as for `tau_bits_moved`.
+TAU_ALWAYS_INLINE bool tau_bits_any_above(uint32_t word, uint32_t one, unsigned index) {
+    return TAU_BITS_FROM_TOP ? (word & tau_bits_above(index & 31u)) != 0
+                                : word >> (index & 31u) > one;
+}
+
 // Index of the first set bit of WORD, which is not 0.
-static inline unsigned tau_bits_first(uint32_t word) {
+TAU_ALWAYS_INLINE unsigned tau_bits_first(uint32_t word) {
     return TAU_BITS_FROM_TOP ? 31u - tau_bits_highest(word) : tau_bits_lowest(word);
 }
 
-static inline unsigned tau_bits_last(uint32_t word) {
+// Index of the first set bit of WORD after INDEX % 32. There is one.
+TAU_ALWAYS_INLINE unsigned tau_bits_first_above(uint32_t word, unsigned index) {
+    return tau_bits_first(word & (TAU_BITS_FROM_TOP ? tau_bits_above(index & 31u)
+                                                    : tau_bits_left(0xfffffffeu, index)));
+}
+
+TAU_ALWAYS_INLINE unsigned tau_bits_last(uint32_t word) {
     return TAU_BITS_FROM_TOP ? 31u - tau_bits_lowest(word) : tau_bits_highest(word);
 }
 

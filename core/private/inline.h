@@ -5,12 +5,7 @@
 #ifdef __cplusplus
 #error "compile this file as C (gcc, not g++): C++ can use its header, and link the object"
 #endif
-// Speed needs the small functions inlined; a build for size gets one copy of each.
-#ifdef __OPTIMIZE_SIZE__
-#define TAU_INLINE static __attribute__((unused))
-#else
 #define TAU_INLINE static inline __attribute__((always_inline))
-#endif
 
 // For steps that two operations share without the cost of a call, in builds for size too.
 #define TAU_ALWAYS_INLINE static inline __attribute__((always_inline))

@@ -59,7 +59,7 @@ bool tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes) {
     tau_word *const new_end = tlsf_last_payload((uintptr_t)end + size_bytes);
     tau_word *first = end;
     TAU_ASSERT(fields->pools == 0);
-    TAU_ASSERT(fields->span_bytes + size_bytes <= fields->block_max_bytes);
+    TAU_ASSERT(fields->span_bytes + size_bytes <= tlsf_block_max_bytes(heap));
     if ((end[-1] & TLSF_PREVIOUS_FREE) != 0) {
         const tau_word size = end[-2];
         first = tlsf_before(end, size);

@@ -64,30 +64,30 @@ TAU_INLINE bool tlsf_are_places(const struct tau_tlsf *heap, const tau_word *one
 TAU_INLINE bool tlsf_points_back(const struct tau_tlsf *heap, const tau_word *payload,
                                  tau_word next) {
     return tlsf_are_places(heap, tlsf_at(heap, next), tlsf_at(heap, next)) &&
-           tlsf_at(heap, next)[1] == tlsf_link_to(heap, payload);
+           tlsf_at(heap, next)[1] == tlsf_back_to(heap, payload);
 }
 
 // Whether the list neighbors of PAYLOAD's free block, which is not the first, link to it.
 TAU_INLINE bool tlsf_is_inside_list(const struct tau_tlsf *heap, const tau_word *payload) {
-    const tau_word *const slot = tlsf_at(heap, payload[1]);
+    const tau_word *const slot = tlsf_slot_at(heap, payload[1]);
     const tau_word *const next = tlsf_at(heap, payload[0]);
-    if (payload[0] == 0) {
+    if (tlsf_is_last(heap, payload[0])) {
         return tlsf_are_places(heap, slot, slot) && *slot == tlsf_link_to(heap, payload);
     }
     return tlsf_are_places(heap, slot, next) && *slot == tlsf_link_to(heap, payload) &&
-           next[1] == tlsf_link_to(heap, payload);
+           next[1] == tlsf_back_to(heap, payload);
 }
 
 // Whether both list links of PAYLOAD's free block lead to words that link back to it.
 TAU_INLINE bool tlsf_is_listed(const struct tau_tlsf *heap, const tau_word *payload) {
-    const tau_word *const slot = tlsf_at(heap, payload[1]);
+    const tau_word *const slot = tlsf_slot_at(heap, payload[1]);
     TAU_ASSERT(((uintptr_t)payload & (TAU_ALIGNMENT - 1)) == 0);
     TAU_ASSERT((payload[-1] & TLSF_FREE) != 0);
-    if (tlsf_class_of_head(heap, slot) >= tlsf_fields_of(heap)->classes) {
+    if (!tlsf_is_first(heap, payload[1])) {
         return tlsf_is_inside_list(heap, payload);
     }
     return *slot == tlsf_link_to(heap, payload) &&
-           (payload[0] == 0 || tlsf_points_back(heap, payload, payload[0]));
+           (tlsf_is_last(heap, payload[0]) || tlsf_points_back(heap, payload, payload[0]));
 }
 
 // docs/spec/tlsf.md, "Checks". It reads this block and its two neighbors, in constant time.

@@ -8,84 +8,124 @@
 #include "core/private/heap/tlsf_check.h"
 #include "core/private/heap/tlsf_request.h"
 
-// Clears the bit of the list at BIT of word INDEX, which has lost its last block.
-TAU_INLINE void tlsf_mark_empty(struct tau_tlsf *heap, unsigned index, unsigned bit) {
-    const uint32_t left = heap->bitmap[index] ^ tau_bits_mask(bit);
-    TAU_ASSERT(index < tlsf_fields_of(heap)->words);
-    TAU_ASSERT(bit < 32);
-    heap->bitmap[index] = left;
+// What malloc and free keep in registers while they change lists: the summary, which they write
+// back, and the first bit. The checks of level 1 leave no register for them.
+#define TLSF_IS_KEPT (TAU_CHECK_LEVEL == 0)
+struct tlsf_marks {
+    uint32_t summary;
+    uint32_t one;
+};
+
+TAU_INLINE struct tlsf_marks tlsf_marks_of(const struct tau_tlsf *heap) {
+    return (struct tlsf_marks){
+        .summary = tlsf_fields_of(heap)->summary,
+        .one = TLSF_IS_KEPT ? tau_bits_one() : tau_bits_mask(0),
+    };
+}
+
+TAU_INLINE uint32_t *tlsf_summary_in(struct tau_tlsf *heap, struct tlsf_marks *marks) {
+    return TLSF_IS_KEPT ? &marks->summary : &tlsf_fields_of(heap)->summary;
+}
+
+// Ends the changes: writes back what was kept.
+TAU_INLINE void tlsf_leave(struct tau_tlsf *heap, const struct tlsf_marks *marks) {
+    if (TLSF_IS_KEPT) {
+        tlsf_fields_of(heap)->summary = marks->summary;
+    }
+}
+
+// Clears the bit of CLASS, whose list has lost its last block.
+TAU_INLINE void tlsf_mark_empty(struct tau_tlsf *heap, unsigned class, struct tlsf_marks *marks) {
+    const uint32_t left = heap->bitmap[class >> 5] ^ tau_bits_moved(marks->one, class);
+    TAU_ASSERT(class < tlsf_fields_of(heap)->classes);
+    heap->bitmap[class >> 5] = left;
     if (TAU_ON_LONGEST_PATH(left == 0)) {
-        tlsf_fields_of(heap)->summary ^= tau_bits_mask(index);
+        *tlsf_summary_in(heap, marks) ^= tau_bits_moved(marks->one, class >> 5);
     }
 }
 
 // Makes PAYLOAD a free block, first in its list. HEADER is its size | TLSF_FREE.
-TAU_INLINE void tlsf_insert(struct tau_tlsf *heap, tau_word *payload, tau_word header) {
+TAU_INLINE void tlsf_insert_with(struct tau_tlsf *heap, tau_word *payload, tau_word header,
+                                 struct tlsf_marks *marks) {
     const tau_word size = header - TLSF_FREE;
-    const tau_word key = tlsf_key_of(header);
     TAU_ASSERT(size >= TLSF_BLOCK_MIN_BYTES);
     TAU_ASSERT((size & ~TLSF_SIZE_MASK) == 0);
-    const unsigned level = tlsf_fields_of(heap)->second_level_bits;
-    const unsigned shift = tau_bits_log2(key >> level);
-    const unsigned class = (shift << level) + (unsigned)(key >> shift);
-    tau_word *const head = tlsf_head_of(heap, class);
-    const tau_word next = *head;
+    const unsigned class = tlsf_class_of(heap, tlsf_key_of(header));
+    tau_word *const end = tlsf_end_of(heap, class);
+    const tau_word next = *tlsf_slot_before(end);
 
     payload[-1] = header;
     tlsf_after(payload, size)[-2] = size;
-    payload[0] = next;
-    payload[1] = tlsf_link_to(heap, head);
-    *head = tlsf_link_to(heap, payload);
-    if (TAU_ON_LONGEST_PATH(next == 0)) {
-        heap->bitmap[class >> 5] |= tau_bits_mask(class & 31u);
-        tlsf_fields_of(heap)->summary |= tau_bits_mask(class >> 5);
+    payload[1] = tlsf_link_to(heap, end);
+    *tlsf_slot_before(end) = tlsf_link_to(heap, payload);
+    if (TAU_ON_LONGEST_PATH(next == tlsf_no_block(heap))) {
+        payload[0] = tlsf_last_link(heap, end);
+        heap->bitmap[class >> 5] |= tau_bits_moved(marks->one, class);
+        *tlsf_summary_in(heap, marks) |= tau_bits_moved(marks->one, class >> 5);
     } else {
-        tlsf_at(heap, next)[1] = tlsf_link_to(heap, payload);
+        payload[0] = next;
+        tlsf_at(heap, next)[1] = tlsf_back_to(heap, payload);
     }
 }
 
-// Removes a free block from its list. Its `back` says whether the list's head is its only other
-// link, so no class is computed.
-TAU_INLINE void tlsf_unlink(struct tau_tlsf *heap, tau_word *payload) {
+TAU_INLINE void tlsf_insert(struct tau_tlsf *heap, tau_word *payload, tau_word header) {
+    struct tlsf_marks marks = tlsf_marks_of(heap);
+    tlsf_insert_with(heap, payload, header, &marks);
+    tlsf_leave(heap, &marks);
+}
+
+// Removes a free block from its list. Its links say whether the list's head is its only other link,
+// so no class is computed.
+TAU_INLINE void tlsf_unlink_with(struct tau_tlsf *heap, tau_word *payload,
+                                 struct tlsf_marks *marks) {
     TAU_ASSERT((payload[-1] & TLSF_FREE) != 0);
     const tau_word next = payload[0];
     const tau_word back = payload[1];
-    tau_word *const slot = tlsf_at(heap, back);
+    tau_word *const slot = tlsf_slot_at(heap, back);
     TAU_ASSERT(*slot == tlsf_link_to(heap, payload));
-    *slot = next;
-    if (TAU_ON_LONGEST_PATH(next == 0)) {
-        const uintptr_t class =
-            ((uintptr_t)tlsf_head_of(heap, 0) - (uintptr_t)slot) / TLSF_WORD_BYTES;
-        if (TAU_ON_LONGEST_PATH(class < tlsf_fields_of(heap)->classes)) {
-            tlsf_mark_empty(heap, (unsigned)class >> 5, (unsigned)class & 31u);
+    if (TAU_ON_LONGEST_PATH(TLSF_IS_RING ? next == back : next == 0 && tlsf_is_first(heap, back))) {
+        *slot = tlsf_no_block(heap);
+        const uintptr_t bytes = (uintptr_t)tlsf_end_of(heap, 0) - (uintptr_t)tlsf_at(heap, back);
+        tlsf_mark_empty(heap, (unsigned)(bytes / TLSF_WORD_BYTES), marks);
+    } else {
+        *slot = next;
+        if (!tlsf_is_last(heap, next)) {
+            tlsf_at(heap, next)[1] = back;
+        }
+    }
+}
+
+TAU_INLINE void tlsf_unlink(struct tau_tlsf *heap, tau_word *payload) {
+    struct tlsf_marks marks = tlsf_marks_of(heap);
+    tlsf_unlink_with(heap, payload, &marks);
+    tlsf_leave(heap, &marks);
+}
+
+// As `tlsf_unlink_with`, after a check of both links. Returns false, with nothing changed, if one
+// was overwritten.
+TAU_INLINE bool tlsf_unlink_checked_with(struct tau_tlsf *heap, tau_word *payload,
+                                         struct tlsf_marks *marks) {
+    const tau_word next = payload[0];
+    const tau_word back = payload[1];
+    tau_word *const slot = tlsf_slot_at(heap, back);
+    const uintptr_t class = tlsf_class_at(heap, back);
+    TAU_ASSERT((payload[-1] & TLSF_FREE) != 0);
+    if (__builtin_expect(class >= tlsf_fields_of(heap)->classes, TAU_BITS_FROM_TOP)) {
+        if (!tlsf_is_inside_list(heap, payload)) {
+            return false;
         }
     } else {
-        tlsf_at(heap, next)[1] = back;
-    }
-}
-
-// As `tlsf_unlink`, after a check of both links. Returns false, with nothing changed, if one was
-// overwritten.
-TAU_INLINE bool tlsf_unlink_checked(struct tau_tlsf *heap, tau_word *payload) {
-    const tau_word next = payload[0];
-    const tau_word back = payload[1];
-    tau_word *const slot = tlsf_at(heap, back);
-    const uintptr_t class = tlsf_class_of_head(heap, slot);
-    TAU_ASSERT((payload[-1] & TLSF_FREE) != 0);
-    if (TAU_ON_LONGEST_PATH(class < tlsf_fields_of(heap)->classes)) {
         if (*slot != tlsf_link_to(heap, payload)) {
             return false;
         }
         if (TAU_ON_LONGEST_PATH(next == 0)) {
-            *slot = 0;
-            tlsf_mark_empty(heap, (unsigned)class >> 5, (unsigned)class & 31u);
+            *slot = tlsf_no_block(heap);
+            tlsf_mark_empty(heap, (unsigned)class, marks);
             return true;
         }
         if (!tlsf_points_back(tau_bits_hold_pointer(heap), payload, next)) {
             return false;
         }
-    } else if (!tlsf_is_inside_list(heap, payload)) {
-        return false;
     }
     *slot = next;
     if (next != 0) {
@@ -94,85 +134,109 @@ TAU_INLINE bool tlsf_unlink_checked(struct tau_tlsf *heap, tau_word *payload) {
     return true;
 }
 
+TAU_INLINE bool tlsf_unlink_checked(struct tau_tlsf *heap, tau_word *payload) {
+    struct tlsf_marks marks = tlsf_marks_of(heap);
+    const bool is_sound = tlsf_unlink_checked_with(heap, payload, &marks);
+    tlsf_leave(heap, &marks);
+    return is_sound;
+}
+
+// Whether LINK, of a list's head, leads to a block that is large enough for SIZE.
+TAU_INLINE bool tlsf_serves(const struct tau_tlsf *heap, tau_word link, tau_word size) {
+    return (TLSF_IS_RING || link != 0) && tlsf_has_room(tlsf_at(heap, link)[-1], size);
+}
+
 // Removes a block of at least SIZE bytes from its list and sets *HEADER to its header. It takes the
 // first block of the size's class if that is large enough. Otherwise it takes the first block of
 // the next non-empty class, in which every block is. Returns NULL with the reason if there is none
 // or if the block found was overwritten.
-TAU_INLINE tau_word *tlsf_take(struct tau_tlsf *heap, tau_word size, tau_word *header,
-                               enum tau_status *reason) {
-    const tau_word key = tlsf_key_of(size);
-    const unsigned level = tlsf_fields_of(heap)->second_level_bits;
-    const unsigned shift = tau_bits_log2(key >> level);
-    const tau_word leading = key >> shift;
-    unsigned class = (shift << level) + (unsigned)leading;
-    unsigned index;
-    unsigned bit;
-    tau_word *payload;
+TAU_INLINE tau_word *tlsf_take_with(struct tau_tlsf *heap, tau_word size, tau_word *header,
+                                    enum tau_status *reason, struct tlsf_marks *marks) {
+    unsigned class = tlsf_class_of(heap, tlsf_key_of(size));
+    unsigned index = class >> 5;
+    uint32_t *word = &heap->bitmap[index];
+    uint32_t bits = *word;
+    tau_word *end = tlsf_end_of(heap, class);
     TAU_ASSERT(class < tlsf_fields_of(heap)->classes);
 
-    if (TAU_ON_LONGEST_PATH(leading << shift != key)) {
-        const tau_word probed = *tlsf_head_of(heap, class);
-        payload = tlsf_at(heap, probed);
-        if (probed != 0 && tlsf_has_room(payload[-1], size)) {
-            index = class >> 5;
-            bit = class & 31u;
-            goto found;
+    if (TAU_ON_LONGEST_PATH(!tlsf_serves(heap, *tlsf_slot_before(end), size))) {
+        if (TAU_ON_LONGEST_PATH(!tau_bits_any_above(bits, marks->one, class))) {
+            const uint32_t above = *tlsf_summary_in(heap, marks) & tau_bits_above(index);
+            if (above == 0) {
+                *reason = TAU_NO_MEMORY;
+                return NULL;
+            }
+            index = tau_bits_first(above);
+            word = &heap->bitmap[index];
+            bits = *word;
+            class = index * 32u + tau_bits_first(bits);
+        } else {
+            class = index * 32u + tau_bits_first_above(bits, class);
         }
-        class += 1;
+        end = tlsf_end_of(heap, class);
     }
-    index = class >> 5;
-    const uint32_t word = heap->bitmap[index] & tau_bits_from(class & 31u);
-    if (TAU_ON_LONGEST_PATH(word == 0)) {
-        const uint32_t above = tlsf_fields_of(heap)->summary & tau_bits_above(index);
-        if (above == 0) {
-            *reason = TAU_NO_MEMORY;
-            return NULL;
-        }
-        index = tau_bits_first(above);
-        bit = tau_bits_first(heap->bitmap[index]);
-    } else {
-        bit = tau_bits_first(word);
-    }
-    class = index * 32u + bit;
-    payload = tlsf_at(heap, *tlsf_head_of(heap, class));
-found:;
-    tau_word *const head = tlsf_head_of(heap, class);
+    end = tau_bits_hold_pointer(end);  // the fields stay an offset of the load
+    tau_word *const payload = tlsf_at(heap, *tlsf_slot_before(end));
     *header = payload[-1];
     if (TAU_CHECK_LEVEL >= 1 &&
-        (!tlsf_is_sound(heap, payload, *header, size) || payload[1] != tlsf_link_to(heap, head))) {
+        (!tlsf_is_sound(heap, payload, *header, size) || payload[1] != tlsf_link_to(heap, end))) {
         *reason = TAU_OVERWRITTEN;
         return NULL;
     }
     const tau_word next = payload[0];
-    if (TAU_ON_LONGEST_PATH(next == 0)) {
-        *head = 0;
-        tlsf_mark_empty(heap, index, bit);
+    if (TAU_ON_LONGEST_PATH(next == tlsf_last_link(heap, end))) {
+        *tlsf_slot_before(end) = tlsf_no_block(heap);
+        if (!TLSF_IS_KEPT) {
+            tlsf_mark_empty(heap, class, marks);
+            return payload;
+        }
+        const uint32_t left = bits ^ tau_bits_moved(marks->one, class);
+        *(TAU_BITS_BY_ADDRESS ? word : &heap->bitmap[index]) = left;
+        if (TAU_ON_LONGEST_PATH(left == 0)) {
+            *tlsf_summary_in(heap, marks) ^= tau_bits_moved(marks->one, index);
+        }
     } else {
         if (TAU_CHECK_LEVEL >= 1 && !tlsf_points_back(tau_bits_hold_pointer(heap), payload, next)) {
             *reason = TAU_OVERWRITTEN;
             return NULL;
         }
-        *head = next;
-        tlsf_at(heap, next)[1] = tlsf_link_to(heap, head);
+        *tlsf_slot_before(end) = next;
+        tlsf_at(heap, next)[1] = tlsf_link_to(heap, end);
     }
+    return payload;
+}
+
+TAU_INLINE tau_word *tlsf_take(struct tau_tlsf *heap, tau_word size, tau_word *header,
+                               enum tau_status *reason) {
+    struct tlsf_marks marks = tlsf_marks_of(heap);
+    tau_word *const payload = tlsf_take_with(heap, size, header, reason, &marks);
+    tlsf_leave(heap, &marks);
     return payload;
 }
 
 // Makes PAYLOAD, an unlisted free block with HEADER (its size | TLSF_FREE), a used block of SIZE
 // with FLAGS. The remainder is listed if it is large enough for a block. Returns the bytes kept.
-TAU_INLINE tau_word tlsf_keep(struct tau_tlsf *heap, tau_word *payload, tau_word header,
-                              tau_word size, tau_word flags) {
+TAU_INLINE tau_word tlsf_keep_with(struct tau_tlsf *heap, tau_word *payload, tau_word header,
+                                   tau_word size, tau_word flags, struct tlsf_marks *marks) {
     TAU_ASSERT((header & ~TLSF_SIZE_MASK) == TLSF_FREE);
     TAU_ASSERT(header >= size);
     const tau_word rest = header - size;
     if (TAU_ON_LONGEST_PATH((tau_signed_word)tlsf_key_of(rest) >= (tau_signed_word)TLSF_KEY_MIN)) {
         payload[-1] = size | flags;
-        tlsf_insert(heap, tlsf_after(payload, size), rest);
+        tlsf_insert_with(heap, tlsf_after(payload, size), rest, marks);
         return size;
     }
     payload[-1] = (header - TLSF_FREE) | flags;
     tlsf_after(payload, header - TLSF_FREE)[-1] &= ~TLSF_PREVIOUS_FREE;
     return header - TLSF_FREE;
+}
+
+TAU_INLINE tau_word tlsf_keep(struct tau_tlsf *heap, tau_word *payload, tau_word header,
+                              tau_word size, tau_word flags) {
+    struct tlsf_marks marks = tlsf_marks_of(heap);
+    const tau_word kept = tlsf_keep_with(heap, payload, header, size, flags, &marks);
+    tlsf_leave(heap, &marks);
+    return kept;
 }
 
 // Called by free: use can only peak right before a free, so malloc need not update the peak.

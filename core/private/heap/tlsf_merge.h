@@ -14,10 +14,16 @@ struct tlsf_merged {
 
 // Removes the free neighbors of PAYLOAD's used block from their lists. free has checked the block.
 // The result is in no list yet. If a link was overwritten, the caller must call `tlsf_unmerged`.
-TAU_INLINE struct tlsf_merged tlsf_merge(struct tau_tlsf *heap, tau_word *payload,
-                                         struct tlsf_used used) {
-    struct tlsf_merged merged = {payload, used.size};
+TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *payload,
+                                              struct tlsf_used used, struct tlsf_marks *marks) {
     tau_word *const next = tlsf_after(payload, used.size);
+    // Level 0 has read no sizes yet. It decides by the flags.
+    const tau_word next_header = next[-1];
+    const bool is_next_free =
+        TAU_CHECK_LEVEL == 0 ? (next_header & TLSF_FREE) != 0 : used.next_size != 0;
+    const bool is_previous_free =
+        TAU_CHECK_LEVEL == 0 ? (payload[-1] & TLSF_PREVIOUS_FREE) != 0 : used.previous_size != 0;
+    tau_word header;  // of the result
     TAU_ASSERT(used.size == tlsf_size_of(payload));
     TAU_ASSERT(tlsf_fields_of(heap)->used_bytes >= used.size);
     TAU_ASSERT((payload[-1] & TLSF_FREE) == 0);
@@ -26,24 +32,26 @@ TAU_INLINE struct tlsf_merged tlsf_merge(struct tau_tlsf *heap, tau_word *payloa
         tlsf_note_peak(heap);
         tlsf_fields_of(heap)->used_bytes -= used.size;
     }
-    if (TAU_ON_LONGEST_PATH(used.next_size != 0)) {
+    if (TAU_ON_LONGEST_PATH(is_next_free)) {
         if (TAU_CHECK_LEVEL == 0) {
-            tlsf_unlink(heap, next);
-        } else if (!tlsf_unlink_checked(heap, next)) {
+            tlsf_unlink_with(heap, next, marks);
+        } else if (!tlsf_unlink_checked_with(heap, next, marks)) {
             return (struct tlsf_merged){NULL, false};
         }
-        merged.size += used.next_size;
+        header = used.size + (TAU_CHECK_LEVEL == 0 ? next_header : used.next_size + TLSF_FREE);
     } else {
-        next[-1] |= TLSF_PREVIOUS_FREE;
+        next[-1] = next_header | TLSF_PREVIOUS_FREE;
+        header = used.size + TLSF_FREE;
     }
-    if (TAU_ON_LONGEST_PATH(used.previous_size != 0)) {
-        merged.payload = tlsf_before(payload, used.previous_size);
+    if (TAU_ON_LONGEST_PATH(is_previous_free)) {
+        const tau_word previous_size = TAU_CHECK_LEVEL == 0 ? payload[-2] : used.previous_size;
+        payload = tlsf_before(payload, previous_size);
         if (TAU_CHECK_LEVEL == 0) {
-            tlsf_unlink(heap, merged.payload);
-        } else if (!tlsf_unlink_checked(heap, merged.payload)) {
+            tlsf_unlink_with(heap, payload, marks);
+        } else if (!tlsf_unlink_checked_with(heap, payload, marks)) {
             return (struct tlsf_merged){NULL, true};
         }
-        merged.size += used.previous_size;
+        header += previous_size;
     }
     if (TAU_CHECK_LEVEL >= 1) {
         if (TAU_CHECK_LEVEL >= 2) {
@@ -52,6 +60,14 @@ TAU_INLINE struct tlsf_merged tlsf_merge(struct tau_tlsf *heap, tau_word *payloa
         tlsf_note_peak(heap);
         tlsf_fields_of(heap)->used_bytes -= used.size;
     }
+    return (struct tlsf_merged){payload, header - TLSF_FREE};
+}
+
+TAU_INLINE struct tlsf_merged tlsf_merge(struct tau_tlsf *heap, tau_word *payload,
+                                         struct tlsf_used used) {
+    struct tlsf_marks marks = tlsf_marks_of(heap);
+    const struct tlsf_merged merged = tlsf_merge_with(heap, payload, used, &marks);
+    tlsf_leave(heap, &marks);
     return merged;
 }
 
@@ -68,14 +84,13 @@ tlsf_unmerged(struct tau_tlsf *heap, tau_word *payload, void *pointer, bool is_m
         behind[-1] &= ~TLSF_PREVIOUS_FREE;
     } else if (is_merged) {
         const tau_word next = behind[0];
-        tau_word *const slot = tlsf_at(heap, behind[1]);
-        const uintptr_t class = tlsf_class_of_head(heap, slot);
-        TAU_ASSERT(*slot == next);
+        const uintptr_t class = tlsf_class_at(heap, behind[1]);
+        tau_word *const slot = tlsf_slot_at(heap, behind[1]);
         *slot = tlsf_link_to(heap, behind);
         if (next != 0) {
-            tlsf_at(heap, next)[1] = tlsf_link_to(heap, behind);
+            tlsf_at(heap, next)[1] = tlsf_back_to(heap, behind);
         } else if (class < tlsf_fields_of(heap)->classes) {
-            heap->bitmap[class >> 5] |= tau_bits_mask((unsigned)class & 31u);
+            heap->bitmap[class >> 5] |= tau_bits_mask((unsigned)class);
             tlsf_fields_of(heap)->summary |= tau_bits_mask((unsigned)class >> 5);
         }
     }

@@ -14,13 +14,17 @@ TAU_INLINE tau_word tlsf_needed(const struct tau_tlsf *heap, size_t request, siz
     if (extra != 0 && (request == 0 || request + beyond < request)) {
         return 0;
     }
-    if ((intptr_t)(size >> TAU_ALIGNMENT_LOG2) - 1 <= (intptr_t)TLSF_KEY_MIN - 1) {
-        return request - 1 < TLSF_BLOCK_MIN_BYTES
+    if (size - TLSF_BLOCK_MIN_BYTES > tlsf_fields_of(heap)->range_bytes) {
+        // Too large, 0, so large that the sum wrapped around, or less than the smallest block.
+        return request - 1 < TLSF_BLOCK_MIN_BYTES - (beyond - (TAU_ALIGNMENT - 1))
                    ? TLSF_BLOCK_MIN_BYTES
-                   : 0;  // 0, or so large that the sum wrapped around
+                   : 0;
     }
     TAU_ASSERT(size > request);
-    return size <= tlsf_fields_of(heap)->block_max_bytes ? (tau_word)size : 0;
+    if (size == 0) {
+        __builtin_unreachable();  // no range is so large, but the compiler does not know
+    }
+    return (tau_word)size;
 }
 
 // Whether a block with HEADER is large enough for SIZE. A size that leads around the end of memory

@@ -74,7 +74,7 @@ static struct tlsf_row tlsf_row_of(const struct tau_tlsf *heap, const struct tls
     if (pool == NULL) {
         row.memory = (uintptr_t)tlsf_head_of(heap, tlsf_fields_of(heap)->classes - 1u);
         row.first =
-            tlsf_first_payload((uintptr_t)heap + tlsf_fields_of(heap)->words * sizeof(uint32_t));
+            tlsf_first_payload((uintptr_t)heap + tlsf_words_of(heap) * sizeof(uint32_t));
         row.last = tlsf_after(row.first, first_row_bytes);
     } else {
         row.memory = (uintptr_t)pool;
@@ -132,7 +132,7 @@ static bool tlsf_each_row(const struct tau_tlsf *heap,
 // free block.
 static void tlsf_list_row(struct tau_tlsf *heap, tau_word *first, const tau_word *end) {
     const tau_word row = (tau_word)((uintptr_t)end - (uintptr_t)first);
-    TAU_ASSERT(row <= tlsf_fields_of(heap)->block_max_bytes);
+    TAU_ASSERT(row <= tlsf_block_max_bytes(heap));
     TAU_ASSERT(row >= TLSF_BLOCK_MIN_BYTES);
     TAU_ASSERT(((uintptr_t)first & (TAU_ALIGNMENT - 1)) == 0);
     tlsf_after(first, row)[-1] = TLSF_PREVIOUS_FREE;

@@ -55,7 +55,7 @@ TAU_INLINE bool paged_take_aligned(struct tau_tlsf *blocks, uintptr_t origin, si
                                    size_t size_bytes, struct paged_aligned *taken,
                                    enum tau_status *reason) {
     const tau_word size = tlsf_needed(blocks, size_bytes, PAGED_START_GAP);
-    const size_t room = (size_t)tlsf_fields_of(blocks)->block_max_bytes - size;
+    const size_t room = (size_t)tlsf_block_max_bytes(blocks) - size;
     tau_word header;
     TAU_ASSERT(tau_bits_is_power_of_two(alignment));
     *reason = TAU_NO_MEMORY;

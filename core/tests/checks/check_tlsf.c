@@ -60,7 +60,7 @@ static unsigned slow_log2(size_t value) {
 static size_t slow_class(const struct tau_tlsf *heap, size_t size) {
     size_t key = size / TAU_ALIGNMENT - 1;
     unsigned log2 = slow_log2(key);
-    unsigned level = tlsf_fields_of(heap)->second_level_bits;
+    unsigned level = tlsf_level_of(heap);
     unsigned shift = log2 > level ? log2 - level : 0;
     return ((size_t)shift << level) + (key >> shift);
 }
@@ -80,7 +80,7 @@ static const unsigned char *first_behind(const unsigned char *address) {
 static bool find_rows(struct check_walk *walk) {
     const struct tlsf_fields *fields = tlsf_fields_of(walk->heap);
     struct check_row *row = &walk->rows[0];
-    row->first = first_behind((const unsigned char *)(walk->heap->bitmap + fields->words));
+    row->first = first_behind((const unsigned char *)(walk->heap->bitmap + fields->classes / 32 + 1));
     row->sentinel = row->first + tlsf_capacity_bytes(walk->heap);
     walk->rows_count = 1;
     for (tau_word link = fields->pools; link != 0;) {  // bound: POOLS_MAX
@@ -101,8 +101,9 @@ static bool find_rows(struct check_walk *walk) {
 // [TLSF-11]
 static bool control_holds(struct check_walk *walk) {
     const struct tlsf_fields *fields = tlsf_fields_of(walk->heap);
-    if (fields->second_level_bits < 2 || fields->second_level_bits > 5 ||
-        fields->words != fields->classes / 32 + 1 || !find_rows(walk)) {
+    const unsigned level = tlsf_level_of(walk->heap);
+    if (level < 2 || level > 5 || fields->leading_zeros != TAU_WORD_BITS - 1 - level ||
+        (fields->turns & TLSF_NO_ROOM) == 0 || !find_rows(walk)) {
         return false;
     }
     for (size_t i = 0; i < walk->rows_count; i++) {
@@ -217,15 +218,17 @@ static struct free_block *find_free(const struct check_walk *walk, const unsigne
 // [TLSF-5], [TLSF-6] and the lists' part of [TLSF-7] for one class. Returns the broken one, or 0.
 static unsigned list_broken(const struct check_walk *walk, size_t class) {
     const unsigned char *slot = (const unsigned char *)tlsf_head_of(walk->heap, (unsigned)class);
+    const tau_word last = tlsf_last_link(walk->heap, tlsf_end_of(walk->heap, (unsigned)class));
+    const bool is_empty = word_at(slot) == tlsf_no_block(walk->heap);
     unsigned broken = 0;
-    while (word_at(slot) != 0) {  // bound: each member is marked, and met once
+    while (!is_empty && word_at(slot) != last) {  // bound: each member is marked, and met once
         const unsigned char *payload = address_of(walk, word_at(slot));
         struct free_block *block = find_free(walk, payload);
         if (block == NULL || block->listed || slow_class(walk->heap, block->size) != class) {
             return 5;
         }
         block->listed = true;
-        if (address_of(walk, word_at(payload + sizeof(tau_word))) != slot) {
+        if (address_of(walk, word_at(payload + sizeof(tau_word))) != slot + TLSF_BEYOND_BYTES) {
             broken = 6;
         }
         slot = payload;
@@ -253,14 +256,15 @@ static unsigned lists_broken(const struct check_walk *walk) {
 
 static bool bits_hold(const struct tau_tlsf *heap) {
     const struct tlsf_fields *fields = tlsf_fields_of(heap);
-    for (unsigned class = 0; class < fields->words * 32u; class ++) {
-        bool has_list = class >= 1 && class < fields->classes && *tlsf_head_of(heap, class) != 0;
+    for (unsigned class = 0; class < tlsf_words_of(heap) * 32u; class ++) {
+        bool has_list = class >= 1 && class < fields->classes &&
+                        *tlsf_head_of(heap, class) != tlsf_no_block(heap);
         if (bit_of(heap, class) != has_list) {
             return false;
         }
     }
     for (unsigned word = 0; word < 32; word++) {
-        bool some = word < fields->words && heap->bitmap[word] != 0;
+        bool some = word < tlsf_words_of(heap) && heap->bitmap[word] != 0;
         if (((fields->summary & tau_bits_mask(word)) != 0) != some) {
             return false;
         }

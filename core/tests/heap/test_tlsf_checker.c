@@ -96,12 +96,12 @@ TEST_CASE(tlsf_4_footers) {
 TEST_CASE(tlsf_5_lists_hold_the_free_blocks) {
     struct scene scene = scene_open();
     struct tau_tlsf *tlsf = scene.heap.tlsf;
-    tau_word *slot = tau_link_follow(tlsf, scene.other_hole[1]);
-    unsigned class = (unsigned)tlsf_class_of_head(tlsf, slot);
+    tau_word *slot = tlsf_slot_at(tlsf, scene.other_hole[1]);
+    unsigned class = (unsigned)tlsf_class_at(tlsf, scene.other_hole[1]);
     tau_word *other_slot = tlsf_head_of(tlsf, 1);
     REQUIRE(slot == tlsf_head_of(tlsf, class));
-    REQUIRE(*other_slot == 0);
-    *slot = 0;  // lost
+    REQUIRE(*other_slot == tlsf_no_block(tlsf));
+    *slot = tlsf_no_block(tlsf);  // lost
     expect_broken(&scene, 5);
     *other_slot = *slot;  // in two lists
     expect_broken(&scene, 5);
@@ -110,7 +110,7 @@ TEST_CASE(tlsf_5_lists_hold_the_free_blocks) {
     scene.hole[0] = tau_link_to(tlsf, scene.used);  // a used block
     expect_broken(&scene, 5);
     *other_slot = *slot;  // another class
-    *slot = 0;
+    *slot = tlsf_no_block(tlsf);
     expect_broken(&scene, 5);
     heap_close(&scene.heap);
 }
@@ -127,7 +127,7 @@ TEST_CASE(tlsf_6_back_links) {
 TEST_CASE(tlsf_7_bitmap) {
     struct scene scene = scene_open();
     struct tlsf_fields *fields = tlsf_fields_of(scene.heap.tlsf);
-    for (unsigned word = 0; word < fields->words; word++) {
+    for (unsigned word = 0; word < tlsf_words_of(scene.heap.tlsf); word++) {
         for (unsigned bit = 0; bit < 32; bit++) {
             scene.heap.tlsf->bitmap[word] ^= 1u << bit;
             expect_broken(&scene, 7);
@@ -182,13 +182,13 @@ TEST_CASE(tlsf_11_classes) {
     struct scene scene = scene_open();
     struct tau_tlsf *tlsf = scene.heap.tlsf;
     struct tlsf_fields *fields = tlsf_fields_of(tlsf);
-    static const uint8_t levels[] = {0, 1, 6, 255};
+    static const uint8_t levels[] = {0, 1, 6, 31};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
-        fields->second_level_bits = levels[i];
+        fields->turns = (uint8_t)(tau_bits_turns(levels[i]) | TLSF_NO_ROOM);
         EXPECT(!tau_tlsf_invariants_hold(tlsf));
         expect_broken(&scene, 11);
     }
-    fields->words++;
+    fields->leading_zeros++;
     EXPECT(!tau_tlsf_invariants_hold(tlsf));
     expect_broken(&scene, 11);
     fields->classes = 3;
