@@ -179,7 +179,7 @@ TAU_ALWAYS_INLINE void *budget_place_of_shared(struct tau_budget *heap, struct t
         return place;
     }
     void *const bucket = budget_bucket_of_size(heap, size_bytes);
-    return bucket != NULL ? bucket : tau_tlsf_refuse(shared, size_bytes);
+    return bucket != NULL ? bucket : tlsf_refuse(shared, size_bytes, TAU_NO_MEMORY);
 }
 
 // Not inlined: an object that stays in its bucket saves fewer registers.

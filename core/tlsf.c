@@ -361,10 +361,6 @@ __attribute__((noinline)) void *tau_tlsf_malloc_or(struct tau_tlsf *heap, size_t
     return tlsf_allocate(heap, size_bytes, reason);
 }
 
-void *tau_tlsf_refuse(struct tau_tlsf *heap, size_t size_bytes) {
-    return tlsf_refuse(heap, size_bytes, TAU_NO_MEMORY);
-}
-
 // ---- Looking at a heap -------------------------------------------------------------------------
 
 size_t tau_tlsf_usable_size(const struct tau_tlsf *heap, const void *pointer) {

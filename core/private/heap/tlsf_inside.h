@@ -14,10 +14,7 @@ enum tau_status tau_tlsf_check_locked(const struct tau_tlsf *heap, const void *p
 
 // As tau_tlsf_malloc of a size that is not 0, with one difference. If only memory is lacking, the
 // refusal is neither counted nor reported: *REASON is then TAU_NO_MEMORY. The caller takes memory
-// elsewhere or calls tau_tlsf_refuse.
+// elsewhere or calls tlsf_refuse.
 void *tau_tlsf_malloc_or(struct tau_tlsf *heap, size_t size_bytes, enum tau_status *reason);
-
-// Counts and reports a request that is refused for want of memory. Returns NULL.
-void *tau_tlsf_refuse(struct tau_tlsf *heap, size_t size_bytes);
 
 #endif
