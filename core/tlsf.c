@@ -270,7 +270,7 @@ enum tau_status tau_tlsf_free(struct tau_tlsf *heap, void *pointer) {
     return tlsf_release(heap, pointer, used);
 }
 
-// Steps 1 to 3 of realloc in docs/spec/tlsf.md: joins the block with its free neighbors if it grows,
+// Steps 1 to 3 of realloc in docs/spec/tlsf.md: joins the block with free neighbors if it grows,
 // then cuts its end off. Not inlined: the path of a copy saves fewer registers.
 __attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, tau_word *payload,
                                                          size_t size_bytes, tau_word size,
