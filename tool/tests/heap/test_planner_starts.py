@@ -17,6 +17,7 @@ from tautochrone.heap.planners import starts
 from tautochrone.heap.recordings import Classes, ReplayedRecording, common_heap
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.profile import profile_of
+from tautochrone.heap.safe import safe_heap
 from testing.random_trace import write_events
 from tool.tests.plan.plan_traces import come_and_go
 
@@ -48,10 +49,10 @@ def pair(folder: Path, seed: int) -> list[Path]:
 
 
 def heap_of(paths: list[Path], classes: Classes) -> int:
-    """The heap that the classes need on all recordings, replayed again."""
+    """The safe heap of the classes on all recordings, replayed again."""
     recordings = [ReplayedRecording(path, "32") for path in paths]
     smallest = [recording.smallest_heap(classes) for recording in recordings]
-    return common_heap(recordings, classes, smallest, 8)
+    return safe_heap(recordings, classes, common_heap(recordings, classes, smallest, 8), 8)
 
 
 @pytest.mark.parametrize("seed", [5, 11, 20, 21, 23])

@@ -58,17 +58,17 @@ def test_the_smallest_heap_holds_and_one_step_less_does_not(
 def test_a_larger_heap_can_fail_where_a_smaller_one_holds(tmp_path: Path) -> None:
     """The example of docs/tutorials/size-a-heap.md, by a scan of every size."""
     events = [
-        *((MALLOC, slot, size, 0) for slot, size in enumerate((648, 296, 264))),
-        (FREE, 1, 0, 0),
-        *((MALLOC, slot, size, 0) for slot, size in ((3, 648), (4, 264))),
-        (FREE, 4, 0, 0),
-        (MALLOC, 5, 296, 0),
+        (MALLOC, 0, 296, 0),
+        (MALLOC, 1, 100, 0),
+        (FREE, 0, 0, 0),
+        (MALLOC, 2, 700, 0),
+        (MALLOC, 3, 296, 0),
     ]
     trace = write_events(tmp_path / "t.tau", events)
-    fails = [size for size in range(2040, 4096, 8) if not completes(trace, "tlsf", size)]
-    assert smallest_heap(trace, "tlsf") == 2040
-    assert fails == list(range(2312, 2352, 8))
-    assert safe_heap(trace, "tlsf") == replay(trace, "tlsf").footprint_bytes == 2352
+    fails = [size for size in range(1256, 4096, 8) if not completes(trace, "tlsf", size)]
+    assert smallest_heap(trace, "tlsf") == 1256
+    assert fails == list(range(1520, 1568, 8))
+    assert safe_heap(trace, "tlsf") == replay(trace, "tlsf").footprint_bytes == 1568
 
 
 def test_the_smallest_heap_is_that_of_a_scan_of_every_size(tmp_path: Path) -> None:

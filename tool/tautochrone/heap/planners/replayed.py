@@ -38,7 +38,7 @@ PREFIX_CHECKS = (2, 4, 8, 12)  # sixteenths of the events
 # A prefix that needs less than this part of the whole recording's heap is ignored.
 PREFIX_SHARE_MIN = 0.2
 # If the recordings' heaps differ by this factor, so is a prefix that needs less than the smallest.
-RECORDINGS_DIFFER = 1.25
+RECORDINGS_DIFFER = 1.1
 # The least saving of a plan, as a fraction of its dedicated bytes, because sizes may not come back
 # in other inputs. With few sizes they are predetermined, as in the paper [P1-1]. Then neither this
 # rule nor the prefixes apply. The same holds if the caller says that the input is fixed.

@@ -29,7 +29,7 @@ PART_NUMERATOR, PART_DENOMINATOR = 3, 4
 SAVING_SIZES_MAX = 48
 LARGEST_SIZES_MAX = 24
 CHANGE_PREFIXES = (2, 4, 8, 12)
-CHANGE_FACTORS = (1.25, 0.8)
+CHANGE_FACTORS = (2, 1.5, 1.25, 0.8, 0.67, 0.5)
 
 
 def formula_classes(profile: Profile, planner: str, classes_max: int) -> tuple[Classes, float]:
