@@ -55,7 +55,7 @@ def heap_of(paths: list[Path], classes: Classes) -> int:
     return safe_heap(recordings, classes, common_heap(recordings, classes, smallest, 8), 8)
 
 
-@pytest.mark.parametrize("seed", [5, 11, 20, 21, 23])
+@pytest.mark.parametrize("seed", [5, 11, 21, 23])
 def test_classes_are_found_where_no_guess_of_all_counts_at_once_is_admitted(
     tmp_path: Path, seed: int
 ) -> None:

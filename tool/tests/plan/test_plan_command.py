@@ -287,7 +287,7 @@ def interrupted(after: tuple[int, ...], *words: object) -> subprocess.CompletedP
     """A run of `tau plan` with Ctrl-C before these replays of its search."""
     program = INTERRUPTED.replace("AFTER", repr(after))
     command = [sys.executable, "-c", program, "plan", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize("after", [1, 40])
