@@ -486,6 +486,26 @@ static enum tau_replay_fault run_all(struct tau_replay *replay, struct run *run)
     return walk.has_failed ? TAU_REPLAY_TRACE_FAILED : TAU_REPLAY_COMPLETED;
 }
 
+// As run_all for an unchecked run of a system that places whole blocks of operations.
+static enum tau_replay_fault place_all(struct tau_replay *replay, struct run *run, uint8_t *arena,
+                                       uint64_t heap_bytes) {
+    struct tau_replay_system *system = run->system;
+    if (!system->place_start(system, arena, (size_t)heap_bytes, replay->facts.slots_count)) {
+        return TAU_REPLAY_HOST_MEMORY;
+    }
+    struct tau_replay_walk walk = tau_replay_walk(replay);
+    while (tau_replay_walk_block(&walk)) {
+        const size_t done = system->place(system, walk.ops, walk.count);
+        system->event += done;
+        if (done < walk.count) {
+            run->result->fault_event = system->event;
+            run->result->fault_size_bytes = walk.ops[done].size_bytes;
+            return TAU_REPLAY_NO_MEMORY;
+        }
+    }
+    return walk.has_failed ? TAU_REPLAY_TRACE_FAILED : TAU_REPLAY_COMPLETED;
+}
+
 // Lets the system start in ARENA, and prepares the checks of its memory. Returns the fault it
 // shows.
 static enum tau_replay_fault run_start(struct run *run, uint8_t *arena, uint64_t heap_bytes) {
@@ -512,7 +532,10 @@ static void run_with(struct tau_replay *replay, struct tau_replay_system *system
         result->fault = TAU_REPLAY_HOST_MEMORY;
         return;
     }
-    memset(replay->objects, 0, replay->facts.slots_count * sizeof(struct tau_content_object));
+    const bool is_placed = is_checked == 0 && map == NULL && system->place != NULL;
+    if (!is_placed) {
+        memset(replay->objects, 0, replay->facts.slots_count * sizeof(struct tau_content_object));
+    }
     struct run run = {.map = map, .system = system, .result = result, .objects = replay->objects};
     run.content = is_checked != 0 ? &replay->content : NULL;
     enum tau_replay_fault fault = run_start(&run, arena, heap_bytes);
@@ -523,7 +546,8 @@ static void run_with(struct tau_replay *replay, struct tau_replay_system *system
     if (map != NULL) {
         map->arena = arena;
     }
-    result->fault = (uint64_t)run_all(replay, &run);
+    fault = is_placed ? place_all(replay, &run, arena, heap_bytes) : run_all(replay, &run);
+    result->fault = (uint64_t)fault;
     result->placement_hash = is_checked != 0 ? replay->content.placement_hash : 0;
     result->footprint_bytes = system->footprint == NULL ? heap_bytes : system->footprint(run.heap);
 }
@@ -531,6 +555,18 @@ static void run_with(struct tau_replay *replay, struct tau_replay_system *system
 void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
                     uint64_t heap_bytes, uint32_t is_checked, struct tau_replay_result *result) {
     run_with(replay, system, heap_bytes, is_checked, NULL, result);
+}
+
+uint64_t tau_replay_least(struct tau_replay *replay, struct tau_replay_system *system) {
+    if (system->count == NULL || !system->count_start(system, replay->facts.slots_count)) {
+        return 0;
+    }
+    uint64_t least_bytes = 0;
+    struct tau_replay_walk walk = tau_replay_walk(replay);
+    while (tau_replay_walk_block(&walk)) {
+        least_bytes = system->count(system, walk.ops, walk.count);
+    }
+    return walk.has_failed ? 0 : least_bytes;
 }
 
 bool tau_replay_map(struct tau_replay *replay, struct tau_replay_system *system,

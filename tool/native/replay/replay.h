@@ -95,6 +95,15 @@ struct tau_replay_system {
     void *(*realloc)(void *heap, void *pointer, size_t size_bytes);
     int (*free)(void *heap, void *pointer);
     size_t (*footprint)(void *heap);  // NULL: all of the arena.
+    // Unchecked runs: starts at an empty heap, then executes operations, as placing.h. NULL: the
+    // calls above do.
+    bool (*place_start)(struct tau_replay_system *system, uint8_t *arena, size_t size_bytes,
+                        size_t slots_count);
+    size_t (*place)(struct tau_replay_system *system, const struct tau_replay_op *ops,
+                    size_t count);
+    bool (*count_start)(struct tau_replay_system *system, size_t slots_count);
+    size_t (*count)(struct tau_replay_system *system, const struct tau_replay_op *ops,
+                    size_t count);  // returns the least so far
     void (*parts)(const struct tau_replay_system *system, const void *heap,
                   struct tau_replay_parts *parts);  // NULL: unknown.
     void (*close)(struct tau_replay_system *system);
@@ -136,6 +145,11 @@ TAU_TRACE_EXPORT void tau_replay_close(struct tau_replay *replay);
 TAU_TRACE_EXPORT void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
                                      uint64_t heap_bytes, uint32_t is_checked,
                                      struct tau_replay_result *result);
+
+// The bytes that a heap of SYSTEM must have, whatever else: fewer cannot hold the trace. 0: nothing
+// is known, or the trace could not be read.
+TAU_TRACE_EXPORT uint64_t tau_replay_least(struct tau_replay *replay,
+                                           struct tau_replay_system *system);
 
 // Replays on SYSTEM in an arena of HEAP_BYTES and looks at it COLUMNS times, evenly by event: cell
 // (row, column) is the share of the row's bytes that live objects have, 0 to 255, rounded up. The
@@ -184,6 +198,9 @@ TAU_TRACE_EXPORT struct tau_replay_system *
 tau_system_core_open(const char *library, const char *prefix, uint32_t kind,
                      const uint32_t *classes, uint64_t count, uint64_t alignment,
                      uint64_t block_alignment, const char **cause);
+// Lets unchecked runs of an opened TLSF or budget of ours place operations by LIBRARY (placing.h),
+// which was built for the same layout. False: it cannot, and the system must be closed.
+TAU_TRACE_EXPORT bool tau_system_core_place(struct tau_replay_system *system, const char *library);
 // A library with the functions of core/ports/library.h. It is loaded in the runs only. NULL: memory
 // is short.
 TAU_TRACE_EXPORT struct tau_replay_system *tau_system_library_open(const char *path,

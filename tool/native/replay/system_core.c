@@ -1,5 +1,6 @@
 // Systems that live in a shared library with the interface of core/tlsf.h or, with a plan, of
 // core/budget.h or core/pools.h.
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "core/config.h"
 #include "core/pools.h"
 #include "core/status.h"
+#include "tool/native/replay/placing.h"
 #include "tool/native/replay/replay.h"
 
 #define SYMBOL_BYTES_MAX 128u
@@ -27,8 +29,23 @@ typedef struct tau_pools_statistics (*pools_statistics)(const void *heap);
 typedef struct tau_budget_class_statistics (*class_statistics)(const void *heap, size_t index);
 typedef struct tau_pools_band_statistics (*band_statistics)(const void *heap, size_t index);
 
+struct placing_calls {
+    struct tau_placing *(*open)(const struct tau_budget_class *classes, size_t count,
+                                size_t fixed_bytes);
+    bool (*start)(struct tau_placing *placing, uint8_t *arena, size_t heap_bytes,
+                  size_t slots_count);
+    size_t (*execute)(struct tau_placing *placing, const struct tau_replay_op *ops, size_t count);
+    bool (*count_start)(struct tau_placing *placing, size_t slots_count);
+    void (*count)(struct tau_placing *placing, const struct tau_replay_op *ops, size_t count);
+    size_t (*least)(const struct tau_placing *placing);
+    void (*close)(struct tau_placing *placing);
+};
+
 struct core_state {
     void *library;
+    void *placing_library;  // NULL: unchecked runs call the library, too
+    struct tau_placing *placing;
+    struct placing_calls place;
     tlsf_init init_tlsf;
     budget_init init_budget;
     pools_init init_pools;
@@ -108,8 +125,38 @@ static void pools_parts(const struct tau_replay_system *system, const void *heap
     }
 }
 
+static bool place_start(struct tau_replay_system *system, uint8_t *arena, size_t size_bytes,
+                        size_t slots_count) {
+    const struct core_state *state = system->state;
+    return state->place.start(state->placing, arena, size_bytes, slots_count);
+}
+
+static size_t place(struct tau_replay_system *system, const struct tau_replay_op *ops,
+                    size_t count) {
+    const struct core_state *state = system->state;
+    return state->place.execute(state->placing, ops, count);
+}
+
+static bool count_start(struct tau_replay_system *system, size_t slots_count) {
+    const struct core_state *state = system->state;
+    return state->place.count_start(state->placing, slots_count);
+}
+
+static size_t count(struct tau_replay_system *system, const struct tau_replay_op *ops,
+                    size_t ops_count) {
+    const struct core_state *state = system->state;
+    state->place.count(state->placing, ops, ops_count);
+    return state->place.least(state->placing);
+}
+
 static void core_close(struct tau_replay_system *system) {
     struct core_state *state = system->state;
+    if (state != NULL && state->placing != NULL) {
+        state->place.close(state->placing);
+    }
+    if (state != NULL && state->placing_library != NULL) {
+        (void)dlclose(state->placing_library);
+    }
     if (state != NULL && state->library != NULL) {
         (void)dlclose(state->library);
     }
@@ -200,4 +247,46 @@ struct tau_replay_system *tau_system_core_open(const char *library, const char *
     }
     core_close(system);
     return NULL;
+}
+
+bool tau_system_core_place(struct tau_replay_system *system, const char *library) {
+    struct core_state *state = system->state;
+    size_t (*size)(const struct tau_budget_class *, size_t, size_t) = NULL;
+    size_t fixed_bytes = 0;
+    assert(state->placing_library == NULL);
+    if (state->classes_count != 0) {
+        if (!symbol_find(state->library, "tau_budget", "size", &size)) {
+            return false;
+        }
+        fixed_bytes = size(state->classes, state->classes_count, 0);
+    }
+    struct placing_calls *place_calls = &state->place;
+    const struct {
+        const char *verb;
+        void *function;
+    } calls[] = {
+        {"open", &place_calls->open},
+        {"start", &place_calls->start},
+        {"execute", &place_calls->execute},
+        {"count_start", &place_calls->count_start},
+        {"count", &place_calls->count},
+        {"least", &place_calls->least},
+        {"close", &place_calls->close},
+    };
+    state->placing_library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (state->placing_library == NULL || !symbol_find(state->placing_library, "tau_placing",
+                                                           calls[i].verb, calls[i].function)) {
+            return false;
+        }
+    }
+    state->placing = state->place.open(state->classes, state->classes_count, fixed_bytes);
+    if (state->placing == NULL) {
+        return false;
+    }
+    system->place_start = place_start;
+    system->place = place;
+    system->count_start = count_start;
+    system->count = count;
+    return true;
 }

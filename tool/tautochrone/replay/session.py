@@ -6,6 +6,7 @@ The work is done in C (tool/native/replay/replay.h).
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import signal
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ CALL_SECONDS_MAX = 10  # Of a library's call, which takes longer only if it neve
 ALIGNMENT_FOREIGN_BYTES = 8
 FOREIGN_STEP = "mend the library: core/ports/library.h states what its functions must do"
 OUR_STEP = "report this allocator"
+PLACED = ("tau_tlsf", "tau_budget")  # prefixes of the heaps that replay/placing.h knows
 KINDS = {"budget": 1, "pools": 2}  # enum tau_system_kind, of the arenas that take a plan.
 
 
@@ -192,6 +194,11 @@ class Session:
         )
         if not handle:
             raise TauError(f"{self.arena.name}: {(cause.value or b'').decode()} ({path.name})")
+        if prefix in PLACED:
+            placing = native.file(f"libtau_placing{bits}{'_check2' if level == 2 else ''}.so")
+            if not native.library().tau_system_core_place(handle, os.fsencode(placing)):
+                native.library().tau_system_close(handle)
+                raise TauError(f"{self.arena.name}: memory is short ({placing.name})")
         return handle
 
     def run(self, heap_bytes: int, checked: bool = True) -> Struct:
@@ -236,7 +243,14 @@ class Session:
         given = (self.trace.handle, self.handle, heap_bytes, rows, columns, cells)
         return cells if native.library().tau_replay_map(*given) else None
 
+    @functools.cached_property
+    def least_bytes(self) -> int:
+        """No smaller heap holds the trace: its blocks alone take as much. 0 if that is unknown."""
+        return int(native.library().tau_replay_least(self.trace.handle, self.handle))
+
     def _holds(self, heap_bytes: int) -> bool:
+        if heap_bytes < self.least_bytes:
+            return False
         result = self.run(heap_bytes, checked=False)
         self.refuse_failure(result, heap_bytes)
         return result.fault == faults.COMPLETED

@@ -1,0 +1,252 @@
+// Placements, and the core's TLSF in the same translation unit. See placing.h.
+#define TAU_PORT_MOVE(to, from, size_bytes) ((void)(to), (void)(from), (void)(size_bytes))
+#define TAU_PORT_FILL(to, value, size_bytes) ((void)(to), (void)(value), (void)(size_bytes))
+#include "core/tlsf.c"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/native/replay/placing.h"
+
+#define TABLE_UNITS 2048u  // larger sizes are looked for among the classes
+#define AHEAD 8u           // operations whose objects are fetched into the cache
+
+struct class_state {
+    uint64_t bucket_bytes;
+    uint64_t count;
+    uint64_t used_count;
+};
+
+// A slot holds a pointer, or, for an object in a bucket, the number of its class, or 0.
+struct tau_placing {
+    struct tau_tlsf *shared;  // NULL: no room for one
+    uintptr_t *slots;
+    size_t slots_capacity;
+    size_t fixed_bytes;
+    size_t classes_count;
+    uint64_t blocks_bytes;  // counted: of all objects in no bucket, now and at most
+    uint64_t peak_blocks_bytes;
+    uint8_t table[TABLE_UNITS];  // class of a size in units; 0: none
+    struct class_state classes[TAU_BUDGET_CLASSES_MAX + 1];
+};
+
+struct tau_placing *tau_placing_open(const struct tau_budget_class *classes, size_t count,
+                                     size_t fixed_bytes) {
+    struct tau_placing *placing = calloc(1, sizeof *placing);
+    if (placing == NULL || count > TAU_BUDGET_CLASSES_MAX) {
+        free(placing);
+        return NULL;
+    }
+    placing->fixed_bytes = fixed_bytes;
+    placing->classes_count = count;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t bytes = tau_bits_round_up(classes[i].size_bytes, TAU_ALIGNMENT);
+        placing->classes[i + 1] = (struct class_state){bytes, classes[i].count, 0};
+        if (bytes / TAU_ALIGNMENT < TABLE_UNITS) {
+            placing->table[bytes / TAU_ALIGNMENT] = (uint8_t)(i + 1);
+        }
+    }
+    return placing;
+}
+
+void tau_placing_close(struct tau_placing *placing) {
+    if (placing != NULL) {
+        free(placing->slots);
+    }
+    free(placing);
+}
+
+static bool start(struct tau_placing *placing, size_t slots_count) {
+    if (slots_count + 1 > placing->slots_capacity) {
+        free(placing->slots);
+        placing->slots_capacity = 0;
+        placing->slots = malloc((slots_count + 1) * sizeof *placing->slots);
+        if (placing->slots == NULL) {
+            return false;
+        }
+        placing->slots_capacity = slots_count + 1;
+    }
+    memset(placing->slots, 0, (slots_count + 1) * sizeof *placing->slots);
+    for (size_t i = 1; i <= placing->classes_count; i++) {
+        placing->classes[i].used_count = 0;
+    }
+    return true;
+}
+
+bool tau_placing_start(struct tau_placing *placing, uint8_t *arena, size_t heap_bytes,
+                       size_t slots_count) {
+    TAU_ASSERT(heap_bytes >= placing->fixed_bytes);
+    placing->shared =
+        tau_tlsf_init(arena + placing->fixed_bytes, heap_bytes - placing->fixed_bytes, 0);
+    return start(placing, slots_count);
+}
+
+static unsigned class_of(const struct tau_placing *placing, uint64_t size_bytes) {
+    const uint64_t units = (size_bytes + TAU_ALIGNMENT - 1) / TAU_ALIGNMENT;
+    if (TAU_ON_LONGEST_PATH(units < TABLE_UNITS)) {
+        return placing->table[units];
+    }
+    for (unsigned class = 1; class <= placing->classes_count; class += 1) {
+        if (placing->classes[class].bucket_bytes == units * TAU_ALIGNMENT) {
+            return class;
+        }
+    }
+    return 0;
+}
+
+// The number of the class with a free bucket, taken; 0: there is none.
+TAU_ALWAYS_INLINE uintptr_t take_bucket(struct tau_placing *placing, uint64_t size_bytes) {
+    const unsigned class = class_of(placing, size_bytes);
+    struct class_state *state = &placing->classes[class];
+    if (class == 0 || state->used_count == state->count) {
+        return 0;
+    }
+    state->used_count++;
+    return class;
+}
+
+TAU_ALWAYS_INLINE uintptr_t place_new(struct tau_placing *placing, uint64_t size_bytes) {
+    const uintptr_t bucket = take_bucket(placing, size_bytes);
+    if (bucket != 0 || placing->shared == NULL) {
+        return bucket;
+    }
+    return (uintptr_t)tau_tlsf_malloc(placing->shared, (size_t)size_bytes);
+}
+
+static uintptr_t place_aligned(struct tau_placing *placing, const struct tau_replay_op *op) {
+    const size_t alignment = (size_t)1 << op->align_log2;
+    if (alignment <= TAU_ALIGNMENT) {
+        return place_new(placing, op->size_bytes);
+    }
+    return placing->shared == NULL ? 0
+                                   : (uintptr_t)tau_tlsf_aligned_alloc(
+                                         placing->shared, alignment, (size_t)op->size_bytes);
+}
+
+TAU_ALWAYS_INLINE void release(struct tau_placing *placing, uintptr_t place) {
+    if (place > TAU_BUDGET_CLASSES_MAX) {
+        (void)tau_tlsf_free(placing->shared, (void *)place);
+    } else {
+        placing->classes[place].used_count--;  // of no class for a slot that is empty
+    }
+}
+
+// As tau_budget_realloc.
+static uintptr_t place_again(struct tau_placing *placing, uintptr_t place, uint64_t size_bytes) {
+    if (place > TAU_BUDGET_CLASSES_MAX) {
+        size_t copied = 0;
+        void *const old = (void *)place;
+        void *const moved =
+            tau_tlsf_realloc_or(placing->shared, old, (size_t)size_bytes, &copied);
+        const uintptr_t bucket = copied == 0 ? 0 : take_bucket(placing, size_bytes);
+        if (bucket != 0) {
+            (void)tau_tlsf_free(placing->shared, old);
+        }
+        return copied == 0 ? (uintptr_t)moved : bucket;
+    }
+    if (place != 0 && size_bytes <= placing->classes[place].bucket_bytes) {
+        return place;
+    }
+    const uintptr_t moved = place_new(placing, size_bytes);
+    if (moved != 0) {
+        release(placing, place);
+    }
+    return moved;
+}
+
+size_t tau_placing_execute(struct tau_placing *placing, const struct tau_replay_op *ops,
+                           size_t count) {
+    uintptr_t *const slots = placing->slots;
+    for (size_t i = 0; i < count; i++) {  // bound: the operations
+        const struct tau_replay_op *const op = &ops[i];
+        uintptr_t *const slot = &slots[op->slot];
+        if (i + AHEAD < count) {
+            __builtin_prefetch((const void *)(slots[ops[i + AHEAD].slot] - TLSF_WORD_BYTES), 1);
+        }
+        switch (op->op) {
+        case TAU_TRACE_FREE:
+            release(placing, *slot);
+            *slot = 0;
+            continue;
+        case TAU_TRACE_TOUCH:
+        case TAU_REPLAY_OP_SKIP:
+            continue;
+        case TAU_TRACE_REALLOC:
+            *slot = place_again(placing, *slot, op->size_bytes);
+            break;
+        default:
+            *slot = op->align_log2 != 0 ? place_aligned(placing, op)
+                                        : place_new(placing, op->size_bytes);
+        }
+        if (*slot == 0) {
+            return i;
+        }
+    }
+    return count;
+}
+
+// ---- What no heap can do without ----
+
+bool tau_placing_count_start(struct tau_placing *placing, size_t slots_count) {
+    placing->blocks_bytes = 0;
+    placing->peak_blocks_bytes = 0;
+    return start(placing, slots_count);
+}
+
+// A slot holds the number of its object's class, or the bytes of its block, of at least one unit,
+// after that many bits.
+#define COUNTED_SHIFT 8u
+
+TAU_ALWAYS_INLINE void count_end(struct tau_placing *placing, uintptr_t counted) {
+    placing->classes[counted & ((1u << COUNTED_SHIFT) - 1)].used_count--;
+    placing->blocks_bytes -= counted >> COUNTED_SHIFT;
+}
+
+TAU_ALWAYS_INLINE uintptr_t count_block(struct tau_placing *placing, uint64_t size_bytes) {
+    const uint64_t bytes =
+        tau_bits_round_up(size_bytes + TLSF_WORD_BYTES + TLSF_CANARY_BYTES, TAU_ALIGNMENT);
+    const uint64_t block_bytes = bytes < TLSF_BLOCK_MIN_BYTES ? TLSF_BLOCK_MIN_BYTES : bytes;
+    placing->blocks_bytes += block_bytes;
+    if (placing->blocks_bytes > placing->peak_blocks_bytes) {
+        placing->peak_blocks_bytes = placing->blocks_bytes;
+    }
+    return block_bytes << COUNTED_SHIFT;
+}
+
+void tau_placing_count(struct tau_placing *placing, const struct tau_replay_op *ops,
+                       size_t count) {
+    for (size_t i = 0; i < count; i++) {  // bound: the operations
+        const struct tau_replay_op *const op = &ops[i];
+        uintptr_t *const slot = &placing->slots[op->slot];
+        const uintptr_t old = *slot;
+        if (tau_replay_passes_over(op)) {
+            continue;
+        }
+        if (op->op == TAU_TRACE_FREE) {
+            count_end(placing, old);
+            *slot = 0;
+            continue;
+        }
+        const bool is_resize = op->op == TAU_TRACE_REALLOC && old != 0;
+        if (is_resize && old <= TAU_BUDGET_CLASSES_MAX &&
+            op->size_bytes <= placing->classes[old].bucket_bytes) {
+            continue;
+        }
+        const bool is_shared = (is_resize && old > TAU_BUDGET_CLASSES_MAX) ||
+                               (op->op != TAU_TRACE_REALLOC && op->align_log2 > TAU_ALIGNMENT_LOG2);
+        const uintptr_t bucket = is_shared ? 0 : take_bucket(placing, op->size_bytes);
+        if (is_resize) {
+            count_end(placing, old);
+        }
+        *slot = bucket != 0 ? bucket : count_block(placing, op->size_bytes);
+    }
+}
+
+size_t tau_placing_least(const struct tau_placing *placing) {
+    const size_t blocks_bytes = (size_t)placing->peak_blocks_bytes;
+    if (blocks_bytes < TAU_TLSF_POOL_MIN_BYTES) {
+        return placing->fixed_bytes + blocks_bytes;
+    }
+    // The tables grow with the heap, so those of a smaller one are fewer.
+    return placing->fixed_bytes + tau_tlsf_control_bytes(blocks_bytes) + blocks_bytes;
+}

@@ -1,0 +1,65 @@
+"""Searches replay placements only: they must fail and hold exactly where the heap itself does."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tautochrone.facts import fault_format as faults
+from tautochrone.replay.open_trace import OpenTrace
+from tautochrone.replay.session import Session
+from tautochrone.replay.systems.native import BUDGET, TLSF
+from testing.random_trace import random_trace
+
+SIZES = [24, 56, 100, 104, 516, 900, 40_000]
+CLASSES = [(56, 3), (104, 9), (904, 2), (40_000, 1), (24, 5)]
+STEPS = 60
+
+
+def sessions(trace: OpenTrace, layout: str, check_level: int) -> list[Session]:
+    """Plain, and with pools that are too few, so that objects spill."""
+    plan = SimpleNamespace(classes=CLASSES, layout=layout)
+    return [
+        Session(trace, TLSF, None, layout, check_level),
+        Session(trace, BUDGET, plan, layout, check_level),
+    ]
+
+
+@pytest.mark.parametrize("check_level", [0, 1, 2])
+@pytest.mark.parametrize("layout", ["32", "host"])
+@pytest.mark.parametrize("seed", range(4))
+def test_an_unchecked_run_ends_at_the_event_of_a_checked_one(
+    tmp_path: Path, seed: int, layout: str, check_level: int
+) -> None:
+    """[REPLAY-16] With every operation, from heaps that are far too small to ones that hold."""
+    source = random.Random(seed)
+    path = random_trace(tmp_path / "t.tau", seed, events=2500, sizes=SIZES if seed % 2 else None)
+    trace = OpenTrace(path, 0 if seed == 3 else 1 << 24)
+    peak = int(trace.facts.peak_live_bytes)
+    for session in sessions(trace, layout, check_level):
+        ends = set()
+        with session:
+            sizes = [source.randrange(peak // 4, peak * 2) // 8 * 8 for _ in range(STEPS)]
+            for heap_bytes in [*sizes, 64, 4096, 4 * peak]:
+                checked, placed = session.run(heap_bytes), session.run(heap_bytes, checked=False)
+                assert (checked.fault, checked.fault_event) == (placed.fault, placed.fault_event)
+                assert checked.fault_size_bytes == placed.fault_size_bytes
+                ends.add((checked.fault, checked.fault_event))
+            assert (faults.COMPLETED, 0) in ends
+            assert len(ends) > 5
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_heap_holds_below_what_its_blocks_take(tmp_path: Path, seed: int) -> None:
+    """[REPLAY-16] And the bound is more than the peak of live bytes: headers and tables count."""
+    trace = OpenTrace(random_trace(tmp_path / "t.tau", seed, events=800, live_max=30))
+    peak = int(trace.facts.peak_live_bytes)
+    for session in sessions(trace, "32", 1):
+        with session:
+            least = session.least_bytes
+            assert peak < least <= session.smallest_heap()
+            tried = range(peak // 8 * 8, least, 8)
+            assert not any(session.run(size).fault == faults.COMPLETED for size in tried)
