@@ -131,18 +131,36 @@ TAU_ALWAYS_INLINE void release(struct tau_placing *placing, uintptr_t place) {
     }
 }
 
-// As tau_budget_realloc.
+// As tau_budget_realloc of an object in the shared region.
+static uintptr_t place_shared_again(struct tau_placing *placing, tau_word *old,
+                                    uint64_t size_bytes) {
+    struct tau_tlsf *const heap = placing->shared;
+    struct tlsf_resize resize;
+    enum tau_status reason;
+    if (!tlsf_begin_resize(heap, old, (size_t)size_bytes, &resize)) {
+        return 0;
+    }
+    if (tlsf_fits_in_place(old, &resize)) {
+        return (uintptr_t)tau_tlsf_resize_in_place(heap, old, (size_t)size_bytes, resize.size,
+                                                   resize.used.next_size,
+                                                   resize.used.previous_size);
+    }
+    const bool is_aligned = resize.alignment > TAU_ALIGNMENT;
+    uintptr_t place =
+        (uintptr_t)(is_aligned ? tau_tlsf_aligned_alloc(heap, resize.alignment, (size_t)size_bytes)
+                               : tau_tlsf_malloc_or(heap, (size_t)size_bytes, &reason));
+    if (place == 0 && !is_aligned) {
+        place = take_bucket(placing, size_bytes);
+    }
+    if (place != 0) {
+        (void)tau_tlsf_free(heap, old);
+    }
+    return place;
+}
+
 static uintptr_t place_again(struct tau_placing *placing, uintptr_t place, uint64_t size_bytes) {
     if (place > TAU_BUDGET_CLASSES_MAX) {
-        size_t copied = 0;
-        void *const old = (void *)place;
-        void *const moved =
-            tau_tlsf_realloc_or(placing->shared, old, (size_t)size_bytes, &copied);
-        const uintptr_t bucket = copied == 0 ? 0 : take_bucket(placing, size_bytes);
-        if (bucket != 0) {
-            (void)tau_tlsf_free(placing->shared, old);
-        }
-        return copied == 0 ? (uintptr_t)moved : bucket;
+        return place_shared_again(placing, (tau_word *)place, size_bytes);
     }
     if (place != 0 && size_bytes <= placing->classes[place].bucket_bytes) {
         return place;

@@ -2,7 +2,8 @@
 // fails.
 //
 // 1. A trace is decoded once. Up to TAU_REPLAY_OPS_IN_MEMORY events are kept as 16-byte operations;
-//    a longer trace is streamed from its file at each run, so memory stays bounded either way.
+//    a longer trace is streamed at each run from a file without a name that has them packed
+//    (spool.h), so memory stays bounded either way.
 // 2. A *system* is an allocator behind one small interface (struct tau_replay_system). A run gives
 //    it an arena of the requested size and executes the operations one by one.
 // 3. The arena is reserved once and reused by later runs, so only the first run pays for page
@@ -140,6 +141,13 @@ TAU_TRACE_EXPORT struct tau_replay *tau_replay_open(struct tau_trace_reader *rea
                                                     struct tau_replay_refusal *refusal);
 TAU_TRACE_EXPORT const struct tau_replay_facts *tau_replay_facts(const struct tau_replay *replay);
 TAU_TRACE_EXPORT void tau_replay_close(struct tau_replay *replay);
+// The same trace for runs in another thread; REPLAY must stay open. It shares what was decoded, and
+// has an arena of its own. NULL: memory is short, or nothing was kept that could be shared.
+TAU_TRACE_EXPORT struct tau_replay *tau_replay_twin(const struct tau_replay *replay);
+// The events from FIRST to before END, in memory, after allocations of what is alive at FIRST, the
+// oldest first. NULL: memory is short, or the trace could not be read.
+TAU_TRACE_EXPORT struct tau_replay *tau_replay_part(struct tau_replay *replay, uint64_t first,
+                                                    uint64_t end);
 
 // Replays the trace on SYSTEM in an arena of HEAP_BYTES. Stops at the first fault.
 TAU_TRACE_EXPORT void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,

@@ -39,6 +39,8 @@ from tautochrone.trace.ending import RECOVERED, Ending
 from tautochrone.trace.file import TraceReader, open_trace
 
 REPLAYED = "replayed"
+EVENTS_SEARCHED_MAX = 1 << 21  # of a longer recording the search gets a part
+EVENTS_OF_PART = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -137,13 +139,14 @@ def make_plan(
         _refuse_empty(reader)
     layout = sizes.layout_of(readers, wanted.layout)
     said = sizes.sizes_of(readers, layout, wanted.is_as_recorded)
+    wanted = replace(wanted, layout=layout)
     if said == sizes.AS_RECORDED:
         wanted = replace(wanted, classes_max=0)
     alignment = wanted.build.alignment_in(layout)
     opened = [open_trace_for_replay(reader) for reader in readers]
     profile = profile_of(opened, alignment, wanted.skip_misuse)
     recordings = [ReplayedRecording(trace, layout, wanted.build) for trace in opened]
-    searched = _searched(profile, recordings, wanted, tick)
+    searched = _searched_in_part(profile, recordings, wanted, tick)
     names = [reader.path.name for reader in readers]
     spread = spread_of(recordings, names, searched.found.classes, searched.alone)
     choice, classes = _choice(searched.found, profile, wanted, spread)
@@ -184,6 +187,41 @@ def make_plan(
         spread=spread,
         alone=searched.alone,
     )
+
+
+def _searched_in_part(
+    profile: Profile,
+    recordings: Sequence[ReplayedRecording],
+    wanted: Wanted,
+    tick: Callable[[], None],
+) -> _Searched:
+    """Search long recordings where their peaks are, and confirm the classes on the whole.
+
+    A search takes hundreds of replays. Of a recording of more than EVENTS_SEARCHED_MAX events it
+    gets the EVENTS_OF_PART around the peak, after what is alive at their start.
+    """
+    long = [recording.events > EVENTS_SEARCHED_MAX for recording in recordings]
+    if wanted.planner != REPLAYED or wanted.classes_max == 0 or not any(long):
+        return _searched(profile, recordings, wanted, tick)
+    traces = [
+        _part_at_peak(each.trace) if is_long else each.trace
+        for each, is_long in zip(recordings, long, strict=True)
+    ]
+    parts = [ReplayedRecording(each, wanted.layout, wanted.build) for each in traces]
+    of_parts = profile_of(traces, profile.granule_bytes, wanted.skip_misuse)
+    searched = _searched(of_parts, parts, wanted, tick)
+    found = _measure(searched.found.classes, recordings, profile.granule_bytes, tick)
+    if found.heap_bytes >= found.plain_heap_bytes:
+        found = replace(found, classes=(), heap_bytes=found.plain_heap_bytes)
+    return searched._replace(found=replace(found, starts=searched.found.starts))
+
+
+def _part_at_peak(trace: OpenTrace) -> OpenTrace:
+    """The events around the peak of live bytes; most are before it."""
+    events = int(trace.facts.events)
+    end = min(int(trace.facts.peak_event) + EVENTS_OF_PART // 4, events)
+    first = max(end - EVENTS_OF_PART, 0)
+    return trace.part(first, min(first + EVENTS_OF_PART, events))
 
 
 class _Searched(NamedTuple):

@@ -5,7 +5,11 @@ Each answer is one run of the replayer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from tautochrone.trace.file import TraceReader
 
 Classes = tuple[PlanClass, ...]
+EVENTS_SHARED_MIN = 50_000  # a shorter recording is replayed sooner than a thread starts
 
 
 class Recording(Protocol):
@@ -37,9 +42,16 @@ class Recording(Protocol):
         """The smallest heap in which all events succeed, as `tau replay` finds it."""
         ...
 
+    def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
+        """Whether each heap holds all events, in this order, which are replayed ahead."""
+        ...
+
 
 class ReplayedRecording:
-    """A recording in the replayer, decoded once. `replays` counts its runs."""
+    """A recording in the replayer, decoded once. `replays` counts its runs.
+
+    A run is remembered, because a threshold samples sizes that another one has sampled.
+    """
 
     def __init__(
         self,
@@ -50,6 +62,7 @@ class ReplayedRecording:
         from tautochrone.replay import open_trace, session
 
         self.replays = 0
+        self._completed: dict[tuple[Classes, int], int] = {}
         self._smallest_bytes: dict[Classes, int] = {}
         self.layout = layout
         self.check_level, self.alignment = build.check_level, build.alignment_in(layout)
@@ -69,28 +82,61 @@ class ReplayedRecording:
 
     def completed(self, classes: Classes, heap_bytes: int) -> int:
         """See Recording."""
+        known = (classes, heap_bytes)
+        if known not in self._completed:
+            with self._session(self.trace, classes) as session:
+                self._completed[known] = self._run(session, heap_bytes)
+                self.replays += 1
+        return self._completed[known]
+
+    def _run(self, session: Session, heap_bytes: int) -> int:
         from tautochrone.facts import fault_format
 
-        with self._session(classes) as session:
-            result = session.run(heap_bytes, checked=False)
-            self.replays += session.runs
+        result = session.run(heap_bytes, checked=False)
         return self.events if result.fault == fault_format.COMPLETED else int(result.fault_event)
+
+    def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
+        """See Recording. On all processors, one size each at a time.
+
+        What is replayed ahead and then not asked for does not count.
+        """
+        if self.events < EVENTS_SHARED_MIN:
+            yield from (self.completed(classes, size) == self.events for size in sizes)
+            return
+        lanes = [self.trace, *self._twins]
+        with ExitStack() as stack:
+            sessions = [stack.enter_context(self._session(each, classes)) for each in lanes]
+            pool = stack.enter_context(ThreadPoolExecutor(len(lanes)))
+            for first in range(0, len(sizes), len(lanes)):
+                wave = sizes[first : first + len(lanes)]
+                unknown = [size for size in wave if (classes, size) not in self._completed]
+                done = dict(zip(unknown, pool.map(self._run, sessions, unknown), strict=True))
+                for size in wave:
+                    if size in done:
+                        self._completed[classes, size] = done[size]
+                        self.replays += 1
+                    yield self._completed[classes, size] == self.events
+
+    @functools.cached_property
+    def _twins(self) -> list[OpenTrace]:
+        others = range(len(os.sched_getaffinity(0)) - 1)
+        return list(filter(None, (self.trace.twin() for _ in others)))
 
     def smallest_heap(self, classes: Classes) -> int:
         """See Recording. Equal classes are searched only once."""
         if classes not in self._smallest_bytes:
-            with self._session(classes) as session:
+            with self._session(self.trace, classes) as session:
                 self._smallest_bytes[classes] = session.smallest_heap()
                 self.replays += session.runs
         return self._smallest_bytes[classes]
 
-    def _session(self, classes: Classes) -> Session:
+    def _session(self, trace: OpenTrace, classes: Classes) -> Session:
         from tautochrone.replay.session import Session
         from tautochrone.replay.systems.native import BUDGET, TLSF
 
         arena = BUDGET if classes else TLSF
         plan = SimpleNamespace(classes=classes)
-        return Session(self.trace, arena, plan, self.layout, self.check_level, self.alignment)
+        return Session(trace, arena, plan, self.layout, self.check_level, self.alignment)
 
 
 def bisected(holds: Callable[[int], bool], fails: int, best: int, step: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tautochrone.errors import TauError
 from tautochrone.heap.recordings import Classes, Recording
@@ -23,11 +23,12 @@ def safe_heap(
     """
     most = min((recording.highest_bytes for recording in recordings), default=heap_bytes)
 
-    def holds(size: int) -> bool:
-        return all(each.completed(classes, size) == each.events for each in recordings)
+    def all_hold(sizes: Sequence[int]) -> Iterator[bool]:
+        each_holds = (recording.all_hold(classes, sizes) for recording in recordings)
+        return map(all, zip(*each_holds, strict=False))
 
     samples, found = samples_count(recordings), 0
-    for found in safe_steps(holds, heap_bytes, most, samples, alignment_bytes):
+    for found in safe_steps(all_hold, heap_bytes, most, samples, alignment_bytes):
         pass
     if not found:
         raise TauError(

@@ -14,7 +14,7 @@ from which every sample up to ABOVE more holds, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 RESOLUTION_BYTES = 8
 GALLOP_FRACTION = 64  # The first step above the peak is a 64th of it.
@@ -77,7 +77,7 @@ def samples_of(events: int) -> int:
 
 
 def safe_steps(
-    holds: Callable[[int], bool],
+    all_hold: Callable[[Sequence[int]], Iterable[bool]],
     heap_bytes: int,
     limit_bytes: int,
     samples: int,
@@ -85,12 +85,13 @@ def safe_steps(
 ) -> Iterator[int]:
     """Yield after each trial the least size that may be safe (0: none); the last is the result.
 
-    No size below `heap_bytes` is tried, and none above `limit_bytes`. Behind the largest sample
+    `all_hold` tells one after the other whether sizes hold; it may try some ahead. No size below `heap_bytes` is tried, and none above `limit_bytes`. Behind the largest sample
     that fails, the search starts again.
     """
     while heap_bytes <= limit_bytes:
-        for size in reversed(_sampled(heap_bytes, limit_bytes, samples, step_bytes)):
-            if not holds(size):
+        sizes = _sampled(heap_bytes, limit_bytes, samples, step_bytes)[::-1]
+        for size, is_held in zip(sizes, all_hold(sizes), strict=False):
+            if not is_held:
                 heap_bytes = size + step_bytes
                 yield heap_bytes
                 break

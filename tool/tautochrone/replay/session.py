@@ -195,7 +195,7 @@ class Session:
         if not handle:
             raise TauError(f"{self.arena.name}: {(cause.value or b'').decode()} ({path.name})")
         if prefix in PLACED:
-            placing = native.file(f"libtau_placing{bits}{'_check2' if level == 2 else ''}.so")
+            placing = native.file(f"libtau_placing{words}{'_check2' if level == 2 else ''}.so")
             if not native.library().tau_system_core_place(handle, os.fsencode(placing)):
                 native.library().tau_system_close(handle)
                 raise TauError(f"{self.arena.name}: memory is short ({placing.name})")
@@ -293,7 +293,7 @@ class Session:
         if self.arena.grows:
             return found
         samples = samples_of(int(self.trace.facts.events))
-        steps = safe_steps(self._holds, found, self.heap_bytes_max, samples)
+        steps = safe_steps(functools.partial(map, self._holds), found, self.heap_bytes_max, samples)
         for found in progress(steps, f"safe heap of {self.arena.name}"):
             pass
         if not found:

@@ -265,7 +265,8 @@ def test_a_plan_that_cannot_be_replayed_is_refused(
 def test_hostile_events_are_refused_or_survived(tmp_path: Path) -> None:
     program = tmp_path / "hostile"
     root = TESTS.parents[2]
-    native = [root / f"tool/native/replay/{name}.c" for name in ("replay", "content")]
+    names = ("replay", "decoded", "spool", "content")
+    native = [root / f"tool/native/replay/{name}.c" for name in names]
     native += [root / f"peers/{name}.c" for name in ("kingsley", "static")]
     command = ["gcc", "-std=c17", "-D_GNU_SOURCE", "-g", "-O1", f"-I{root}"]
     command += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

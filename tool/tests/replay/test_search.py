@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_the_number_of_runs_stays_small() -> None:
 def safe_of(holds, heap_bytes: int, limit_bytes: int = 1 << 20, samples: int = 48) -> int:
     """The answer of the search for a safe heap."""
     found = 0
-    for found in safe_steps(holds, heap_bytes, limit_bytes, samples):
+    for found in safe_steps(partial(map, holds), heap_bytes, limit_bytes, samples):
         pass
     return found
 

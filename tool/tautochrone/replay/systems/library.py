@@ -153,7 +153,9 @@ class TargetLibrary(System):
         """The safe arena, found as ours (search.py), and the bytes of variables."""
         smallest = self.smallest_heap(trace) - variables_bytes(self.image)
         samples = samples_of(int(trace.facts.events))
-        steps = safe_steps(self._holds(trace), smallest, HEAP_BYTES_MAX, samples)
+        steps = safe_steps(
+            functools.partial(map, self._holds(trace)), smallest, HEAP_BYTES_MAX, samples
+        )
         return self._found(steps, "safe")
 
     def _holds(self, trace: OpenTrace) -> Callable[[int], bool]:

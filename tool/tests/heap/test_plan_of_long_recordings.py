@@ -1,0 +1,49 @@
+"""A long recording is searched in a part and confirmed whole, alike on any number of processors."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tautochrone.heap import plan, recordings
+from tautochrone.heap.plan import Wanted, make_plan
+from tautochrone.replay.run import completes
+from testing.random_trace import random_trace
+
+SIZES = [24, 40, 72, 136, 200, 520, 1032]
+
+
+def made(trace: Path, processors: int, monkeypatch: pytest.MonkeyPatch) -> plan.Made:
+    """The plan on a machine with so many processors."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
+    return make_plan([trace], Wanted(layout="32"))
+
+
+def test_equal_recordings_give_equal_plans_on_one_processor_and_on_three(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recordings, "EVENTS_SHARED_MIN", 0)
+    trace = random_trace(tmp_path / "t.tau", seed=4, events=3000, sizes=SIZES, others=False)
+    one, three = (made(trace, processors, monkeypatch) for processors in (1, 3))
+    assert one.plan == three.plan
+    assert one.replays == three.replays
+
+
+def test_a_part_is_searched_and_the_whole_confirmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With fewer replays of the whole, and a heap that holds it."""
+    given = {"events": 12_000, "live_max": 300, "sizes": SIZES, "others": False}
+    trace = random_trace(tmp_path / "t.tau", seed=6, **given)
+    whole = make_plan([trace], Wanted(layout="32"))
+    monkeypatch.setattr(plan, "EVENTS_SEARCHED_MAX", 4000)
+    monkeypatch.setattr(plan, "EVENTS_OF_PART", 2000)
+    part = make_plan([trace], Wanted(layout="32"))
+    assert part.replays < whole.replays
+    assert part.plain_heap_bytes == whole.plain_heap_bytes
+    assert part.plan.classes != ()
+    assert part.plan.heap_bytes < part.plain_heap_bytes
+    assert part.plan.heap_bytes < 1.02 * whole.plan.heap_bytes
+    assert completes(trace, "budget", part.plan.heap_bytes, part.plan)
