@@ -7,7 +7,8 @@ that nearly every instant is a different mix and can bind: the hardest case for 
 
 Seconds are processor time, all threads together, from the file to the counts: what else runs on the
 machine does not change them. The same is also given in readings: how often the recording could have
-been decoded in that time, in the same run.
+been decoded in that time, in the same run. A whole plan (`tau plan`: profile, search, thresholds)
+is made of a shorter recording of each kind.
 """
 
 import time
@@ -18,12 +19,14 @@ from typing import Any
 import numpy as np
 
 from bench.runner import Bench
+from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.planners import Budget, exact, greedy
 from tautochrone.heap.profile import Instants, profile_of
 from tautochrone.trace.file import TraceWriter, open_trace
 
 EVENTS = 1_000_000
 CLASSES = 64
+PLAN_EVENTS = 100_001
 SEED = 20080213  # the day the paper was received
 REPEATS = 5
 
@@ -98,8 +101,27 @@ def read_whole(path: Path) -> None:
             pass
 
 
-def measure(name: str, phases: int, folder: Path, events: int, repeats: int) -> dict[str, Any]:
+def whole_plan(path: Path) -> dict[str, Any]:
+    """What a plan of a recording costs."""
+    reading = seconds_of(lambda: read_whole(path), REPEATS)
+    started = time.process_time()
+    made = make_plan([path], Wanted(layout="32"))
+    seconds = time.process_time() - started
+    return {
+        "plan_events": made.plan.traces[0].events,
+        "plan_seconds": round(seconds, 2),
+        "plan_readings": round(seconds / reading),
+        "plan_replays": made.replays,
+        "plan_over_peak": round(made.plan.heap_bytes / made.least_bytes, 5),
+    }
+
+
+def measure(
+    name: str, phases: int, folder: Path, events: int, repeats: int, plan_events: int
+) -> dict[str, Any]:
     """One recording's row of the result."""
+    short = folder / f"{name}_short.tau"
+    write_recording(short, plan_events, phases, SEED)
     path = folder / f"{name}.tau"
     write_recording(path, events, phases, SEED)
     reading = seconds_of(lambda: read_whole(path), repeats)
@@ -119,13 +141,17 @@ def measure(name: str, phases: int, folder: Path, events: int, repeats: int) -> 
         "greedy_dedicated_share": round(dedicated_share(instants, greedy_budget), 6),
         "exact_dedicated_share": round(dedicated_share(instants, exact_budget), 6),
         "exact_optimal_within": round(exact_budget.optimal_within, 6),
+        **whole_plan(short),
     }
 
 
-def run(folder: Path, events: int = EVENTS, repeats: int = REPEATS) -> list[dict[str, Any]]:
+def run(
+    folder: Path, events: int = EVENTS, repeats: int = REPEATS, plan_events: int = PLAN_EVENTS
+) -> list[dict[str, Any]]:
     """Both recordings."""
     phases = {"churn": 0, "phases": 9}
-    return [measure(name, count, folder, events, repeats) for name, count in phases.items()]
+    given = (folder, events, repeats, plan_events)
+    return [measure(name, count, *given) for name, count in phases.items()]
 
 
 BENCH = Bench("planners", lambda given: run(given.folder))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/private/heap/budget_table.h"
 #include "tool/native/replay/placing.h"
 
 #define TABLE_UNITS 2048u  // larger sizes are looked for among the classes
@@ -40,7 +41,7 @@ struct tau_placing *tau_placing_open(const struct tau_budget_class *classes, siz
     placing->fixed_bytes = fixed_bytes;
     placing->classes_count = count;
     for (size_t i = 0; i < count; i++) {
-        const uint64_t bytes = tau_bits_round_up(classes[i].size_bytes, TAU_ALIGNMENT);
+        const uint64_t bytes = budget_bucket_for(classes[i].size_bytes);
         placing->classes[i + 1] = (struct class_state){bytes, classes[i].count, 0};
         if (bytes / TAU_ALIGNMENT < TABLE_UNITS) {
             placing->table[bytes / TAU_ALIGNMENT] = (uint8_t)(i + 1);
@@ -82,7 +83,7 @@ bool tau_placing_start(struct tau_placing *placing, uint8_t *arena, size_t heap_
 }
 
 static unsigned class_of(const struct tau_placing *placing, uint64_t size_bytes) {
-    const uint64_t units = (size_bytes + TAU_ALIGNMENT - 1) / TAU_ALIGNMENT;
+    const uint64_t units = budget_bucket_for((size_t)size_bytes) / TAU_ALIGNMENT;
     if (TAU_ON_LONGEST_PATH(units < TABLE_UNITS)) {
         return placing->table[units];
     }

@@ -189,6 +189,17 @@ def make_plan(
     )
 
 
+def replays_at_most(events: Sequence[int], wanted: Wanted) -> int:
+    """How many replays the search of recordings with so many events takes at most, about.
+
+    Each recording is searched alone, then all together.
+    """
+    searched = [EVENTS_OF_PART if each > EVENTS_SEARCHED_MAX else each for each in events]
+    groups = [[each] for each in searched] if len(searched) > 1 else []
+    passes = 2 if wanted.is_input_fixed else 1
+    return passes * sum(replayed.replays_at_most(sum(group)) for group in [*groups, searched])
+
+
 def _searched_in_part(
     profile: Profile,
     recordings: Sequence[ReplayedRecording],
@@ -210,6 +221,8 @@ def _searched_in_part(
     parts = [ReplayedRecording(each, wanted.layout, wanted.build) for each in traces]
     of_parts = profile_of(traces, profile.granule_bytes, wanted.skip_misuse)
     searched = _searched(of_parts, parts, wanted, tick)
+    for recording in recordings:
+        recording.find_smallest([searched.found.classes, ()])
     found = _measure(searched.found.classes, recordings, profile.granule_bytes, tick)
     if found.heap_bytes >= found.plain_heap_bytes:
         found = replace(found, classes=(), heap_bytes=found.plain_heap_bytes)

@@ -124,11 +124,24 @@ class ReplayedRecording:
 
     def smallest_heap(self, classes: Classes) -> int:
         """See Recording. Equal classes are searched only once."""
-        if classes not in self._smallest_bytes:
-            with self._session(self.trace, classes) as session:
-                self._smallest_bytes[classes] = session.smallest_heap()
-                self.replays += session.runs
+        self.find_smallest([classes])
         return self._smallest_bytes[classes]
+
+    def find_smallest(self, several: Sequence[Classes]) -> None:
+        """Find the smallest heap of each of `several` for later, on all processors."""
+        unknown = [each for each in dict.fromkeys(several) if each not in self._smallest_bytes]
+        lanes = [self.trace, *self._twins] if len(unknown) > 1 else [self.trace]
+        for first in range(0, len(unknown), len(lanes)):
+            wave = unknown[first : first + len(lanes)]
+            with ThreadPoolExecutor(len(wave)) as pool:
+                found = list(pool.map(self._search_smallest, lanes, wave))
+            for classes, (heap_bytes, runs) in zip(wave, found, strict=True):
+                self._smallest_bytes[classes] = heap_bytes
+                self.replays += runs
+
+    def _search_smallest(self, trace: OpenTrace, classes: Classes) -> tuple[int, int]:
+        with self._session(trace, classes) as session:
+            return session.smallest_heap(), session.runs
 
     def _session(self, trace: OpenTrace, classes: Classes) -> Session:
         from tautochrone.replay.session import Session

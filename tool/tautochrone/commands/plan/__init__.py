@@ -333,15 +333,17 @@ def _made_and_saved(
     from tautochrone.commands.plan import printing
     from tautochrone.plan.file import save_plan
     from tautochrone.plan.header import save_header
-    from tautochrone.heap.plan import make_plan, with_sections
+    from tautochrone.heap.plan import make_plan, replays_at_most, with_sections
     from tautochrone.plan.sizes import refuse_header
     from tautochrone.trace.file import open_trace
 
     header_path = files["--header"]
-    bar = bars.progress(itertools.count(), "replaying plans", None)
+    readers = [open_trace(trace) for trace in traces]
+    most = replays_at_most([reader.totals.events for reader in readers], wanted)
+    bar = bars.progress(itertools.count(), "replaying plans", most)
     with Interrupt() as interrupt:
         tick = functools.partial(_tick, bar, interrupt)
-        made = make_plan([open_trace(trace) for trace in traces], wanted, tick)
+        made = make_plan(readers, wanted, tick)
     bar.close()
     if header_path is not None:
         refuse_header(made.plan)

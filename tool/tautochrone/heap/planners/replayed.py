@@ -263,6 +263,11 @@ def plan_several(
     return result, tuple(classes for _, classes in starts_alone)
 
 
+def replays_at_most(events: int) -> int:
+    """How many replays a search takes at most, about, if each replays all `events`."""
+    return min(REPLAYS_MAX, max(EVENTS_MAX // max(events, 1), WHOLE_REPLAYS_MIN))
+
+
 def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:
     """The best classes that the search reaches from each start, in the order of the starts."""
     ends = []
