@@ -468,7 +468,11 @@ static void expect_workable(void) {
     EXPECT(broken == 0 || (broken >= 8 && broken <= 10));
 }
 
+static void *freed_meanwhile;
+
 static void other_thread(void) {
+    EXPECT_EQUAL(tau_tlsf_free(shared_heap->tlsf, freed_meanwhile), TAU_OK);
+    freed_meanwhile = NULL;
     expect_workable();
     void *small = tau_tlsf_malloc(shared_heap->tlsf, 8);
     void *large = tau_tlsf_malloc(shared_heap->tlsf, 100);
@@ -480,7 +484,8 @@ static void other_thread(void) {
     EXPECT_EQUAL(tau_tlsf_free(shared_heap->tlsf, large), TAU_OK);
 }
 
-// A payload is moved outside the lock, so others may use the heap just before and just after.
+// A payload is moved outside the lock, so others may use the heap just before and just after. They
+// may free the block after it, too.
 TEST_CASE(others_may_run_while_a_payload_moves) {
     for (unsigned round = 0; round < 300; round++) {
         struct test_heap heap = heap_open(4096);
@@ -497,6 +502,7 @@ TEST_CASE(others_may_run_while_a_payload_moves) {
             EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, high), TAU_OK);
         }
         shared_heap = &heap;
+        freed_meanwhile = round % 4 ? NULL : high;
         test_port.on_move = other_thread;
         unsigned char *moved = tau_tlsf_realloc(heap.tlsf, object, old_size + 1 + round);
         test_port.on_move = NULL;
