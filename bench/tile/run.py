@@ -2,7 +2,8 @@
 
 Writes out/bench/tile.json: {"unmap": [{system, pages, cycles, placements, all_mapped}],
 "synthetic": [{system, actions, peak_mapped_pages, operations: {…: {count, max_cycles,
-p999_cycles, mean_cycles}}}]}. Complains if our unmap is not flat (1.05), our slowest malloc takes
+p999_cycles, mean_cycles}}}], "speed": [{simulator, tiles, tile_cycles_per_cpu_second,
+ratio_to_plain}]}. Complains if our unmap is not flat (1.05), our slowest malloc takes
 over 1.25 times the conventional one, or a load or store that hits takes longer than with a page
 table.
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from bench.runner import Bench
 from bench.tile import synthetic
+from bench.tile.speed import speed_rows
 from tautochrone.console.output import note
 from tautochrone.facts import replay_format as form
 from tautochrone.replay import entry
@@ -125,12 +127,13 @@ def measure(quick: bool) -> dict[str, list[dict[str, Any]]]:
     """All rows."""
     sizes = SIZES_QUICK if quick else tuple(1 << power for power in range(SIZES_LOG2))
     count = PLACEMENTS_QUICK if quick else PLACEMENTS
-    found: dict[str, list[dict[str, Any]]] = {"unmap": [], "synthetic": []}
+    found: dict[str, list[dict[str, Any]]] = {"unmap": [], "synthetic": [], "speed": []}
     for system in SYSTEMS:
         note(f"tile: {system} …")
         found["unmap"] += unmap_rows(system, sizes, count)
     for actions in ACTIONS_QUICK if quick else ACTIONS:
         found["synthetic"] += [synthetic_row(system, actions) for system in SYSTEMS]
+    found["speed"] = [] if quick else speed_rows()
     return found
 
 

@@ -150,12 +150,12 @@ def test_every_cycle_is_the_plain_one(tmp_path: Path, monkeypatch: pytest.Monkey
     trained = simulator(PROBE, training=["--program", str(hello)])
     assert plain is not None and trained is not None and trained != plain
     assert plain.is_relative_to(cache) and not (tmp_path / "cache" / plain.parent.name).exists()
-    program = compiled(tmp_path, "tb/programs/stress.c")
+    commands = tmp_path / "commands.bin"
+    commands.write_bytes((5).to_bytes(4, "little") + (40).to_bytes(12, "little"))  # seed, hold
+    words = ["--program", compiled(tmp_path, "tb/programs/stress.c"), "--stall", "60"]
     for tiles in (1, 3):
-        words = ["--program", program, "--stall", "60", "--stall-seed", "5"]
-        seen = [
-            simulate(path, words, 20_000_000, bytes(16), tiles) for path in (plain, trained)
-        ]
+        given = [*words, *["--commands", commands] * tiles]
+        seen = [simulate(path, given, 20_000_000, tiles=tiles) for path in (plain, trained)]
         for each in seen:
             del each.summary["host"]
         first, second = seen

