@@ -12,7 +12,7 @@ from tautochrone.facts import fault_format as faults
 from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.replay.session import Session
 from tautochrone.replay.systems.native import BUDGET, TLSF
-from testing.random_trace import random_trace
+from testing.random_trace import MALLOC, REALLOC, random_trace, write_events
 
 SIZES = [24, 56, 100, 104, 516, 900, 40_000]
 CLASSES = [(56, 3), (104, 9), (904, 2), (40_000, 1), (24, 5)]
@@ -63,3 +63,17 @@ def test_no_heap_holds_below_what_its_blocks_take(tmp_path: Path, seed: int) -> 
             assert peak < least <= session.smallest_heap()
             tried = range(peak // 8 * 8, least, 8)
             assert not any(session.run(size).fault == faults.COMPLETED for size in tried)
+
+
+def test_a_bucket_takes_what_the_shared_heap_cannot_grow(tmp_path: Path) -> None:
+    """[REPLAY-16] Heaps of every size, among them those in which only a bucket is left."""
+    events = [(MALLOC, 0, 40, 0), (MALLOC, 1, 3000, 0), (REALLOC, 0, 104, 0), (MALLOC, 2, 104, 0)]
+    trace = OpenTrace(write_events(tmp_path / "t.tau", events))
+    plan = SimpleNamespace(classes=[(104, 1)])
+    ends = set()
+    with Session(trace, BUDGET, plan) as session:
+        for heap_bytes in range(3000, 5000, 8):
+            checked, placed = session.run(heap_bytes), session.run(heap_bytes, checked=False)
+            assert (checked.fault, checked.fault_event) == (placed.fault, placed.fault_event)
+            ends.add(int(checked.fault_event))
+    assert ends == {0, 1, 3}  # the realloc never fails: the bucket is free
