@@ -2,14 +2,13 @@
 //
 // Machines without count-leading-zeros use tables instead of a call into the compiler's library. At
 // -O2 a logarithm takes two shifts and a table of 256 bytes, and the lowest bit takes a de Bruijn
-// multiplication and a table of 32. A build for size takes three shifts and a table of 16.
+// multiplication and a table of 32. A build for size has a table of 64 for the logarithm.
 #ifndef TAU_BITS_H
 #define TAU_BITS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/config.h"
 #include "core/private/inline.h"
 
 // RISC-V without Zbb and ARMv6-M have no such instruction. There the builtin is a library call.
@@ -32,11 +31,6 @@ TAU_ALWAYS_INLINE unsigned tau_bits_log2(uintptr_t value) {
 #else
     return 31u - (unsigned)__builtin_clz(value | 1u);
 #endif
-}
-
-// Of a word that is not 0.
-TAU_ALWAYS_INLINE unsigned tau_bits_leading_zeros(tau_word value) {
-    return (unsigned)(TAU_WORD_BITS == 64 ? __builtin_clzll(value) : __builtin_clz(value));
 }
 
 // COUNT - LESS, at least 0. Zbb has the minimum of two registers; Arm clears a negative number.
@@ -137,45 +131,6 @@ TAU_ALWAYS_INLINE void *tau_bits_hold_pointer(void *value) {
     return (void *)tau_bits_hold((uintptr_t)value);
 }
 
-// VALUE << COUNT % 32. RISC-V's shift takes the remainder itself, but gcc computes it all the same
-// where it has another use.
-TAU_ALWAYS_INLINE uint32_t tau_bits_left(uint32_t value, unsigned count) {
-#if defined(__riscv) && __riscv_xlen == 32
-    __asm__("sll %0, %1, %2" : "=r"(value) : "r"(value), "r"(count));
-    return value;
-#else
-    return value << (count & 31u);
-#endif
-}
-
-TAU_ALWAYS_INLINE uintptr_t tau_bits_right(uintptr_t value, unsigned count) {
-#if defined(__riscv) && __riscv_xlen == 32
-    __asm__("srl %0, %1, %2" : "=r"(value) : "r"(value), "r"(count));
-    return value;
-#else
-    return value >> (count & 31u);
-#endif
-}
-
-// How far `tau_bits_rotated` turns a number of less than 32 - COUNT bits, to shift it left by COUNT.
-// Arm can only turn right.
-TAU_ALWAYS_INLINE unsigned tau_bits_turns(unsigned count) {
-#if defined(__thumb2__)
-    return -count & 31u;
-#else
-    return count;
-#endif
-}
-
-// VALUE turned by TURNS % 32. RISC-V shifts instead, by the remainder, which the machine takes.
-TAU_ALWAYS_INLINE uint32_t tau_bits_rotated(uint32_t value, unsigned turns) {
-#if defined(__thumb2__)
-    __asm__("ror %0, %1, %2" : "=r"(value) : "r"(value), "r"(turns));
-    return value;
-#else
-    return tau_bits_left(value, turns);
-#endif
-}
 TAU_ALWAYS_INLINE bool tau_bits_is_power_of_two(uintptr_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }

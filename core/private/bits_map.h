@@ -11,6 +11,45 @@
 #define TAU_BITS_FROM_TOP 0
 #endif
 
+// VALUE << COUNT % 32. RISC-V's shift takes the remainder itself, but gcc computes it all the same
+// where it has another use.
+TAU_ALWAYS_INLINE uint32_t tau_bits_left(uint32_t value, unsigned count) {
+#if defined(__riscv) && __riscv_xlen == 32
+    __asm__("sll %0, %1, %2" : "=r"(value) : "r"(value), "r"(count));
+    return value;
+#else
+    return value << (count & 31u);
+#endif
+}
+
+TAU_ALWAYS_INLINE uintptr_t tau_bits_right(uintptr_t value, unsigned count) {
+#if defined(__riscv) && __riscv_xlen == 32
+    __asm__("srl %0, %1, %2" : "=r"(value) : "r"(value), "r"(count));
+    return value;
+#else
+    return value >> (count & 31u);
+#endif
+}
+
+// How far `tau_bits_rotated` turns a number of less than 32 - COUNT bits to shift it left by COUNT.
+// Arm can only turn right.
+TAU_ALWAYS_INLINE unsigned tau_bits_turns(unsigned count) {
+#if defined(__thumb2__)
+    return -count & 31u;
+#else
+    return count;
+#endif
+}
+
+// VALUE turned by TURNS % 32. RISC-V shifts instead, by the remainder, which the machine takes.
+TAU_ALWAYS_INLINE uint32_t tau_bits_rotated(uint32_t value, unsigned turns) {
+#if defined(__thumb2__)
+    __asm__("ror %0, %1, %2" : "=r"(value) : "r"(value), "r"(turns));
+    return value;
+#else
+    return tau_bits_left(value, turns);
+#endif
+}
 // RISC-V has no scaled index, so the address of a word is kept. Elsewhere that takes a register.
 #ifdef __riscv
 #define TAU_BITS_BY_ADDRESS 1

@@ -10,7 +10,7 @@
 
 #include "core/config.h"
 #include "core/port.h"
-#include "core/private/bits.h"
+#include "core/private/bits_map.h"
 #include "core/private/check.h"
 #include "core/private/inline.h"
 #include "core/private/link.h"
@@ -24,15 +24,16 @@
 #define TLSF_CANARY_BYTES (TAU_CHECK_LEVEL >= 2 ? TLSF_WORD_BYTES : 0u)
 #define TLSF_WORDS_MAX 32u
 
-// At check level 0 the links of a list form a ring: `next` of its last block is `back` of its first.
-// One comparison then tells the only block of a list. From level 1 on the list ends with 0, so that
-// the checks need not tell heads from blocks.
+// At check level 0 the links of a list form a ring: its last block's `next` is its first one's
+// `back`. One comparison then tells the only block of a list. From level 1 on the list ends with 0,
+// so that the checks need not tell heads from blocks.
 #define TLSF_IS_RING (TAU_CHECK_LEVEL == 0)
 // `back` leads beyond the word that it names by so many bytes: the fields. So the handle less the
 // class gives the `back` of a list's first block, and no instruction is spent on the fields. A
 // `back` must never equal a block's address, which is a multiple of the alignment.
+#define TLSF_FIELDS_BYTES sizeof(struct tlsf_fields)
 #define TLSF_BEYOND_BYTES                                                                          \
-    (TLSF_IS_RING && sizeof(struct tlsf_fields) % TAU_ALIGNMENT != 0 ? sizeof(struct tlsf_fields) : 0u)
+    (TLSF_IS_RING && TLSF_FIELDS_BYTES % TAU_ALIGNMENT != 0 ? TLSF_FIELDS_BYTES : 0u)
 
 // Makes the word before the handle a negative header. So an empty list's head, which leads to the
 // handle, leads to a block without room.
@@ -187,13 +188,18 @@ TAU_INLINE tau_word tlsf_block_max_bytes(const struct tau_tlsf *heap) {
     return tlsf_fields_of(heap)->range_bytes + TLSF_BLOCK_MIN_BYTES;
 }
 
+// Of a word that is not 0.
+TAU_INLINE unsigned tlsf_leading_zeros(tau_word word) {
+    return (unsigned)(TAU_WORD_BITS == 64 ? __builtin_clzll(word) : __builtin_clz(word));
+}
+
 // The class of a block with KEY, which is not 0.
 TAU_INLINE unsigned tlsf_class_of(const struct tau_tlsf *heap, tau_word key) {
     TAU_ASSERT(tlsf_level_of(heap) >= 2);
     TAU_ASSERT(key != 0);
 #if TAU_BITS_SCAN
     const unsigned shift =
-        tau_bits_beyond(tlsf_fields_of(heap)->leading_zeros, tau_bits_leading_zeros(key));
+        tau_bits_beyond(tlsf_fields_of(heap)->leading_zeros, tlsf_leading_zeros(key));
 #else
     const unsigned shift = tau_bits_log2(tau_bits_right(key, tlsf_fields_of(heap)->turns));
 #endif

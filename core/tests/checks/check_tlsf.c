@@ -80,7 +80,8 @@ static const unsigned char *first_behind(const unsigned char *address) {
 static bool find_rows(struct check_walk *walk) {
     const struct tlsf_fields *fields = tlsf_fields_of(walk->heap);
     struct check_row *row = &walk->rows[0];
-    row->first = first_behind((const unsigned char *)(walk->heap->bitmap + fields->classes / 32 + 1));
+    const uint32_t *bitmap_end = walk->heap->bitmap + fields->classes / 32 + 1;
+    row->first = first_behind((const unsigned char *)bitmap_end);
     row->sentinel = row->first + tlsf_capacity_bytes(walk->heap);
     walk->rows_count = 1;
     for (tau_word link = fields->pools; link != 0;) {  // bound: POOLS_MAX
