@@ -266,11 +266,13 @@ def count_calls(
         realloc_forgets_alignment=forgets_alignment,
     )
     least = max(2 * int(trace.facts.peak_live_bytes), HEAP_BYTES_MIN)
-    tries = [heap_bytes] if heap_bytes else [least << i for i in range(HEAP_TRIES)]
+    tries = [-(-(least << i) // 8) * 8 for i in range(HEAP_TRIES)]
+    if heap_bytes:
+        tries = [-(-heap_bytes // 4) * 4]
     work = functools.partial(_count_once, image, program, trace, settings)
     name = program.name if program else image.name
     for size in tries:
-        settings.heap_bytes = -(-size // 4) * 4
+        settings.heap_bytes = size
         counts, fault = open_trace.with_progress(work, f"counting instructions of {image.name}")
         if fault not in (faults.NO_MEMORY, faults.INIT_FAILED):
             break
