@@ -245,6 +245,8 @@ def validate(plan: Plan, where: str = "the plan") -> None:
         raise TauError(
             f"{where}: {len(plan.classes)} classes; at most {CLASSES_MAX} are allowed", NEXT_STEP
         )
+    if plan.layout != "32" and build_of(plan).alignment_bytes:
+        raise TauError(f"{where}: build.alignment_bytes is for 32-bit layouts", NEXT_STEP)
     seen: dict[int, int] = {}
     for item in plan.classes:
         if not all(map(_is_within, item, (CLASS_FACTS["size_bytes"], CLASS_FACTS["count"]))):

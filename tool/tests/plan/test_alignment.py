@@ -129,6 +129,16 @@ def test_other_alignments_are_refused(tmp_path: Path, value: str) -> None:
         load(path)
 
 
+def test_a_plan_of_64_bit_words_with_it_is_refused(tmp_path: Path, recording: Path) -> None:
+    """A file that was edited."""
+    path = tmp_path / "plan.toml"
+    tau("plan", recording, "-o", path, "--alignment", "4", "--pools", "never")
+    text = path.read_text().replace('layout = "32"', 'layout = "host"')
+    path.write_text(text)
+    with pytest.raises(TauError, match="is for 32-bit layouts"):
+        load_plan(path)
+
+
 def test_a_service_refuses_such_a_plan(tmp_path: Path, recording: Path) -> None:
     """`tau run` has 64-bit words."""
     path = tmp_path / "plan.toml"
