@@ -53,7 +53,7 @@ RIGHTS_BITS = 3
 ENTRY_BITS = DEFAULT_BITS + RIGHTS_BITS  # frame and rights
 SIZE_BITS = 7  # a page of the composable unit: one bit per order
 LATENCIES = ("Latency0", "Latency1", "Latency2")
-FIXED_LATENCIES = {"-1-1-2": (1, 1, 2), "-1-1-1": (1, 1, 1)}  # in parallel, pipelined
+PARALLEL, PIPELINED = (1, 1, 2), (1, 1, 1)
 NOT_MEASURED = ("bare", "probe")  # without an MMU, and a unit for tests
 
 
@@ -117,10 +117,10 @@ def shapes() -> dict[str, dict[str, tuple[Arrays, dict[str, int]]]]:
         rtmmu[suffix] = Arrays(lookup), parameters
         tlb = 4 * (3 * bits + RIGHTS_BITS)
         rtmmu_tlb[suffix] = Arrays(lookup + tlb), parameters
-        for name, latencies in FIXED_LATENCIES.items():
-            fixed = parameters | dict(zip(LATENCIES, latencies, strict=True))
-            rtmmu[name + suffix] = Arrays(), fixed
-            rtmmu_tlb[name + suffix] = Arrays(tlb), fixed
+        parallel = dict(zip(LATENCIES, PARALLEL, strict=True))
+        rtmmu["-1-1-2" + suffix] = Arrays(), parameters | parallel
+    rtmmu["-1-1-1"] = Arrays(), dict(zip(LATENCIES, PIPELINED, strict=True))
+    rtmmu_tlb["-1-1-2"] = Arrays(tlb), parallel
     return {
         "pagetable": {"": (Arrays(small=slots * 4), {})},
         "rtmmu": rtmmu,
