@@ -32,7 +32,7 @@ LARGER = {
     "heap on pages": 4600,
     "TLB colors": 3000,
     "recorder of Linux programs": 3300,
-    "library of `tau run`": 8100,
+    "library of `tau run`": 8950,
     "kernel of slots": 2550,
     "kernel of tasks": 3950,
     "tile, without a unit": 2100,

@@ -24,10 +24,8 @@ TAU_EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size)
 
 // ---- Allocating ----
 
-void *tau_calls_allocate_shared(size_t size_bytes, uintptr_t site) {
-    if (!tau_calls_enter()) {
-        return tau_nested_calls_allocate(16, size_bytes);
-    }
+// The call has entered.
+static inline __attribute__((always_inline)) void *allocate(size_t size_bytes, uintptr_t site) {
     size_bytes += size_bytes == 0;
     struct tau_colors_task *const task = tau_colors_current();
     if (task != NULL) {
@@ -35,12 +33,38 @@ void *tau_calls_allocate_shared(size_t size_bytes, uintptr_t site) {
     }
     void *pointer = tau_heap.budget != NULL  ? tau_budget_malloc(tau_heap.budget, size_bytes)
                     : tau_heap.pools != NULL ? tau_pools_malloc(tau_heap.pools, size_bytes)
-                                             : tau_tlsf_malloc(tau_heap.spill, size_bytes);
+                                             : tau_magazines_allocate(size_bytes);
     if (TAU_UNLIKELY(pointer == NULL)) {
         pointer = tau_heap_spill(16, size_bytes, site);
     }
     tau_lock_leave();
     return pointer;
+}
+
+// All calls on a plan but the plain call of a lone thread.
+static __attribute__((noinline)) void *allocate_shared(size_t size_bytes, uintptr_t site) {
+    return tau_calls_enter_planned() ? allocate(size_bytes, site)
+                                     : tau_nested_calls_allocate(16, size_bytes);
+}
+
+void *tau_calls_allocate_planned(size_t size_bytes, uintptr_t site) {
+    if (TAU_UNLIKELY(!tau_lock_enter_alone())) {
+        return allocate_shared(size_bytes, site);
+    }
+    size_bytes += size_bytes == 0;  // an object of its own, as the C library gives
+    void *pointer = tau_heap.budget != NULL
+                        ? tau_unlocked_budget_malloc(tau_heap.budget, size_bytes)
+                        : tau_unlocked_pools_malloc(tau_heap.pools, size_bytes);
+    if (TAU_UNLIKELY(pointer == NULL)) {
+        pointer = tau_heap_spill(16, size_bytes, site);
+    }
+    tau_lock_leave_alone();
+    return pointer;
+}
+
+void *tau_calls_allocate_unplanned(size_t size_bytes, uintptr_t site) {
+    return tau_calls_enter() ? allocate(size_bytes, site)
+                             : tau_nested_calls_allocate(16, size_bytes);
 }
 
 TAU_EXPORT void *malloc(size_t size) {
@@ -170,11 +194,8 @@ static __attribute__((noinline)) void empty_large(void *pointer) {
     }
 }
 
-static __attribute__((noinline)) void free_shared(void *pointer) {
-    if (TAU_UNLIKELY(!tau_calls_enter())) {
-        tau_nested_calls_free(pointer);
-        return;
-    }
+// The call has entered.
+static inline void free_entered(void *pointer) {
     if (tau_heap_is_planned(pointer)) {
         (void)tau_budget_free(tau_heap.planned, pointer);
     } else if (TAU_LIKELY(tau_heap_is_spilled(pointer))) {
@@ -182,16 +203,35 @@ static __attribute__((noinline)) void free_shared(void *pointer) {
             empty_large(pointer);
         }
         (void)tau_tlsf_free(tau_heap.spill, pointer);
+        tau_spill_return_if_due();
     } else if (!tau_colors_free(pointer)) {
         refuse_foreign(pointer);
     }
     tau_lock_leave();
 }
 
-TAU_EXPORT void free(void *pointer) {
-    if (pointer == NULL) {
+static __attribute__((noinline)) void free_shared(void *pointer) {
+    if (TAU_UNLIKELY(!tau_calls_enter_planned())) {
+        tau_nested_calls_free(pointer);
         return;
     }
+    free_entered(pointer);
+}
+
+// Without a plan, or before it is known.
+static __attribute__((noinline)) void free_unplanned(void *pointer) {
+    if (TAU_UNLIKELY(!tau_calls_enter())) {
+        tau_nested_calls_free(pointer);
+    } else if (tau_magazines_are_on && tau_heap_is_spilled(pointer) &&
+               tau_magazines_take_back(pointer)) {
+        tau_spill_return_if_due();
+        tau_lock_leave();
+    } else {
+        free_entered(pointer);
+    }
+}
+
+static __attribute__((noinline)) void free_planned(void *pointer) {
     if (TAU_UNLIKELY(!tau_lock_enter_alone())) {
         free_shared(pointer);
         return;
@@ -203,10 +243,28 @@ TAU_EXPORT void free(void *pointer) {
             empty_large(pointer);
         }
         (void)tau_unlocked_tlsf_free(tau_heap.spill, pointer);
+        tau_spill_return_if_due();
     } else {
         refuse_foreign(pointer);
     }
     tau_lock_leave_alone();
+}
+
+TAU_EXPORT void free(void *pointer) {
+    if (pointer == NULL) {
+        return;
+    }
+    struct tau_magazines *const magazines = tau_magazines_mine;
+    const uint8_t state = magazines->state;
+    if (TAU_LIKELY(state == TAU_MAGAZINES_OPEN)) {
+        if (TAU_UNLIKELY(!tau_magazines_put(magazines, pointer))) {
+            free_unplanned(pointer);
+        }
+    } else if (state == TAU_MAGAZINES_PLANNED) {
+        free_planned(pointer);
+    } else {
+        free_unplanned(pointer);
+    }
 }
 
 TAU_EXPORT void free_sized(void *pointer, size_t size) {
@@ -239,6 +297,9 @@ static void *move_to_spill(void *pointer, size_t size, uintptr_t site) {
 
 // An object at the end of the heap grows in place if the heap can grow by the difference.
 static void *resize_spilled(void *pointer, size_t size, uintptr_t site) {
+    if (tau_magazines_are_on && tau_magazines_hold_freed(pointer)) {
+        tau_magazines_stop(pointer);
+    }
     const bool is_large_object =
         is_large(pointer) && tau_tlsf_check_pointer(tau_heap.spill, pointer) == TAU_OK;
     const size_t old_bytes = is_large_object ? tau_heap_usable(pointer) : 0;
@@ -338,7 +399,8 @@ static bool measure(size_t *used_bytes, size_t *taken_bytes) {
     if (tau_heap.spill != NULL) {
         const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);
         *taken_bytes += spill.peak_used_bytes;
-        *used_bytes += spill.used_bytes;
+        const size_t kept_bytes = tau_magazines_bytes();
+        *used_bytes += spill.used_bytes > kept_bytes ? spill.used_bytes - kept_bytes : 0;
     }
     tau_lock_leave();
     return true;
@@ -390,6 +452,7 @@ TAU_EXPORT int malloc_trim(size_t pad) {
     if (!tau_calls_enter()) {
         return 0;
     }
+    (void)tau_magazines_empty();
     const bool is_given = tau_spill_trim();
     tau_lock_leave();
     return is_given;

@@ -7,6 +7,7 @@
 
 #include "linux/runtime/heap.h"
 #include "linux/runtime/lock.h"
+#include "linux/runtime/magazines.h"
 #include "linux/runtime/nested_calls.h"
 #include "linux/runtime/unlocked.h"
 
@@ -14,29 +15,32 @@
 #define TAU_CALLS_SITE ((uintptr_t)__builtin_return_address(0))
 
 // Whether a call may go to the heaps, with one thread or several. If so, tau_lock_leave ends it.
-static inline bool tau_calls_enter(void) {
+static inline bool tau_calls_enter_planned(void) {
     return TAU_LIKELY(tau_lock_enter_alone() || tau_lock_enter_shared()) ||
            tau_nested_calls_admit();
 }
 
-// All calls but the plain call of a lone thread.
-void *tau_calls_allocate_shared(size_t size_bytes, uintptr_t site);
+// The same in a process that may have magazines.
+static inline bool tau_calls_enter(void) {
+    return !tau_magazines_are_inside() && tau_calls_enter_planned();
+}
+
+// On a plan.
+void *tau_calls_allocate_planned(size_t size_bytes, uintptr_t site);
+// Without a plan, or before it is known, all calls but those that a magazine serves.
+void *tau_calls_allocate_unplanned(size_t size_bytes, uintptr_t site);
 
 static inline __attribute__((always_inline)) void *tau_calls_allocate(size_t size_bytes,
                                                                       uintptr_t site) {
-    if (TAU_UNLIKELY(!tau_lock_enter_alone())) {
-        return tau_calls_allocate_shared(size_bytes, site);
+    struct tau_magazines *const magazines = tau_magazines_mine;
+    const uint8_t state = magazines->state;
+    if (TAU_UNLIKELY(state != TAU_MAGAZINES_OPEN)) {
+        return state == TAU_MAGAZINES_PLANNED
+                   ? tau_calls_allocate_planned(size_bytes, site)
+                   : tau_calls_allocate_unplanned(size_bytes, site);
     }
-    size_bytes += size_bytes == 0;  // an object of its own, as the C library gives
-    void *pointer = tau_heap.budget != NULL
-                        ? tau_unlocked_budget_malloc(tau_heap.budget, size_bytes)
-                    : tau_heap.pools != NULL ? tau_unlocked_pools_malloc(tau_heap.pools, size_bytes)
-                                             : tau_unlocked_tlsf_malloc(tau_heap.spill, size_bytes);
-    if (TAU_UNLIKELY(pointer == NULL)) {
-        pointer = tau_heap_spill(16, size_bytes, site);
-    }
-    tau_lock_leave_alone();
-    return pointer;
+    void *const found = tau_magazines_take(magazines, size_bytes);
+    return TAU_LIKELY(found != NULL) ? found : tau_calls_allocate_unplanned(size_bytes, site);
 }
 
 // ALIGNMENT is a power of two.

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "linux/runtime/high_water.h"
+#include "linux/runtime/magazines.h"
 #include "linux/runtime/report.h"
 #include "linux/runtime/spill.h"
 #include "linux/runtime/unlocked.h"
@@ -165,13 +166,21 @@ void *tau_heap_refuse(size_t size_bytes, uintptr_t site, bool is_whole) {
     return NULL;
 }
 
+// Whether the spill heap may have room now for an object that it refused.
+static bool has_grown(size_t alignment, size_t size_bytes) {
+    if (size_bytes > tau_heap.spill_max_bytes || alignment > tau_heap.spill_max_bytes) {
+        return false;
+    }
+    return tau_spill_grow(alignment, size_bytes) || tau_spill_wait() || tau_magazines_empty();
+}
+
 // From the spill heap, which grows for it; NULL if it cannot.
 static void *from_spill(size_t alignment, size_t size_bytes, uintptr_t site) {
     void *pointer = NULL;
     if (tau_heap.spill != NULL) {
         do {  // bound: growths; other threads may take what one has made
             pointer = tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes);
-        } while (pointer == NULL && tau_spill_grow(alignment, size_bytes));
+        } while (pointer == NULL && has_grown(alignment, size_bytes));
     }
     return pointer != NULL ? pointer : tau_heap_refuse(size_bytes, site, true);
 }

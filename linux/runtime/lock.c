@@ -115,6 +115,12 @@ bool tau_lock_is_mine(void) {
     return tau_lock_gate.inside != 0 || (owner != 0 && owner == tau_lock_my_id);
 }
 
+void tau_lock_abandon(void) {
+    if (tau_lock_gate.inside == 0 && tau_lock_is_mine()) {
+        tau_lock_release_shared();
+    }
+}
+
 void tau_lock_before_fork(void) {
     const bool is_nested = tau_lock_is_mine();
     const bool has_streams = !is_nested && __libc_single_threaded == 0;

@@ -40,6 +40,9 @@ void tau_lock_wake(void);
 // Whether this thread holds the lock: then a signal handler calls.
 bool tau_lock_is_mine(void);
 
+// Releases the lock if this thread holds it, in the middle of a call: the program ends.
+void tau_lock_abandon(void);
+
 // Around fork, in its three places. A handler may fork in the middle of a call.
 void tau_lock_before_fork(void);
 void tau_lock_after_fork(void);

@@ -18,6 +18,7 @@
 #include "linux/runtime/heap.h"
 #include "linux/runtime/high_water.h"
 #include "linux/runtime/lock.h"
+#include "linux/runtime/magazines.h"
 
 static char *report;  // its mapping; NULL: none to write
 static size_t room_bytes;
@@ -168,7 +169,7 @@ static void write_report(const char *end, const char *reason) {
     is_written = true;
     text("program ");
     write_path(program);
-    text("calls %lu\n", tau_high_water.calls_count);
+    text("calls %lu\n", tau_high_water.calls_count + tau_magazines_calls());
     text("threads %u\n", tau_lock_threads > 1 ? tau_lock_threads : 1);
     text("spilled %lu %lu\n", tau_heap.spilled_objects, tau_heap.spilled_bytes);
     text("refusals %lu\n", tau_heap.refusals);
@@ -218,6 +219,7 @@ static void abort_at_fault(int number) {
 }
 
 void tau_report_stop(const void *pointer, int reason) {
+    tau_lock_abandon();
     char text[256];
     char call[64] = "malloc";
     const char *const words = pointer != NULL ? words_of(reason) : "a free block was overwritten";

@@ -1,6 +1,8 @@
 #include "linux/runtime/spill.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,6 +27,19 @@
 #define CLASS_PART 16  // a class of blocks has at most this part more than the object
 // A free block's header, links and size lie this near to its ends.
 #define BLOCK_EDGE_BYTES ((size_t)32)
+// Free runs that are worth a system call, and how many of them lose their pages at once.
+#define RUN_MIN_BYTES ((size_t)64 << 10)
+#define RUNS_MAX 256u
+// Pages are returned again when a part of what was in use is free, but at least some bytes. These
+// double each time that the program has used again what it had returned, else they are halved.
+#define DROP_PART 8
+#define DROP_MIN_BYTES ((size_t)16 << 10)
+#define DROP_MAX_BYTES ((size_t)32 << 20)
+
+struct tau_spill_returns tau_spill_returns = {.drop_bytes = DROP_MIN_BYTES};
+static _Atomic uint32_t is_returning;
+static __thread bool is_mine;  // this thread returns
+static void *held;  // runs that are not in the heap, under the lock: each holds the next one
 
 static uintptr_t rounded(uintptr_t bytes, size_t unit) {
     return (bytes + unit - 1) & ~(uintptr_t)(unit - 1);
@@ -148,6 +163,90 @@ bool tau_spill_trim(void) {
     }
     errno = error;
     return is_given;
+}
+
+// The next largest run, and where its pages end: above the high-water mark it never had any.
+static void *hold(uintptr_t *end) {
+    size_t bytes;
+    tau_lock_take();
+    void *const run = tau_unlocked_tlsf_hold(tau_heap.spill, RUN_MIN_BYTES, &bytes);
+    if (run != NULL) {
+        *end = (uintptr_t)run + bytes - BLOCK_EDGE_BYTES;
+        *end = *end < tau_high_water.spill_fresh ? *end : tau_high_water.spill_fresh;
+        memcpy(run, &held, sizeof held);
+        held = run;
+    }
+    tau_lock_release();
+    return run;
+}
+
+static bool unhold(void) {
+    tau_lock_take();
+    void *const run = held;
+    if (run != NULL) {
+        memcpy(&held, run, sizeof held);
+        tau_unlocked_tlsf_unhold(tau_heap.spill, run);
+    }
+    tau_lock_release();
+    return run != NULL;
+}
+
+// Sets when it is time again.
+static void adapt(struct tau_spill_returns *returns) {
+    static size_t least_bytes = DROP_MIN_BYTES;
+    static size_t low_bytes;  // in use the last time
+    const size_t high_bytes = returns->high_bytes;
+    const size_t used_bytes = tau_unlocked_tlsf_used_bytes(tau_heap.spill);
+    if (high_bytes >= low_bytes + least_bytes / 2 && least_bytes < DROP_MAX_BYTES) {
+        least_bytes *= 2;
+    } else if (high_bytes < low_bytes + least_bytes / 8 && least_bytes > DROP_MIN_BYTES) {
+        least_bytes /= 2;
+    }
+    low_bytes = used_bytes;
+    const size_t part_bytes = used_bytes / DROP_PART;
+    __atomic_store_n(&returns->high_bytes, used_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&returns->drop_bytes, part_bytes > least_bytes ? part_bytes : least_bytes,
+                     __ATOMIC_RELAXED);
+}
+
+void tau_spill_return(void) {
+    if (tau_settings.is_locked || atomic_exchange(&is_returning, 1) != 0) {
+        return;
+    }
+    const int error = errno;
+    uintptr_t end;
+    is_mine = true;
+    adapt(&tau_spill_returns);
+    for (unsigned run = 0; run < RUNS_MAX; run++) {
+        void *const start = hold(&end);
+        if (start == NULL) {
+            break;
+        }
+        (void)give_back((uintptr_t)start + BLOCK_EDGE_BYTES, end);
+    }
+    while (unhold()) {  // bound: RUNS_MAX
+    }
+    is_mine = false;
+    atomic_store(&is_returning, 0);
+    errno = error;
+}
+
+bool tau_spill_wait(void) {
+    const int error = errno;
+    const bool is_waiting = !is_mine && atomic_load(&is_returning) != 0;
+    while (!is_mine && atomic_load(&is_returning) != 0) {  // bound: one return
+        sched_yield();
+    }
+    errno = error;
+    return is_waiting;
+}
+
+// A handler may have forked in the middle of a call that holds the lock, or that returns pages: it
+// goes on in the child. What others held is put back by the next return then.
+void tau_spill_in_child(void) {
+    while (!is_mine && !tau_lock_is_mine() && unhold()) {  // bound: RUNS_MAX
+    }
+    is_returning = is_mine;
 }
 
 void tau_spill_give_back(void *pointer, size_t size_bytes) {

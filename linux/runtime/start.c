@@ -10,8 +10,10 @@
 #include "linux/runtime/colors/partition.h"
 #include "linux/runtime/heap.h"
 #include "linux/runtime/lock.h"
+#include "linux/runtime/magazines.h"
 #include "linux/runtime/report.h"
 #include "linux/runtime/settings.h"
+#include "linux/runtime/spill.h"
 
 // As env and timeout: the program was not run.
 #define EXIT_CANNOT_RUN 125
@@ -46,6 +48,9 @@ bool tau_start(void) {
         refuse(failure);
     }
     is_started = true;
+    if (tau_heap.planned != NULL || settings->colors != NULL) {
+        tau_magazines_forgo();
+    }
     // Nobody else is there yet. Whether a thread has a task, only calls of several threads ask.
     tau_lock_gate.closed = settings->colors != NULL ? TAU_LOCK_SHARED : 0;
     tau_settings_close();
@@ -55,6 +60,8 @@ bool tau_start(void) {
 
 static void in_child(void) {
     tau_lock_in_child();
+    tau_magazines_in_child();
+    tau_spill_in_child();
     tau_report_forget();
 }
 
@@ -62,6 +69,7 @@ static __attribute__((constructor)) void program_starts(void) {
     if (!tau_start()) {
         refuse("its environment is missing");
     }
+    tau_magazines_start();
     pthread_atfork(tau_lock_before_fork, tau_lock_after_fork, in_child);
     at_quick_exit(tau_report_end);  // it runs no destructors
     if (tau_settings.is_locked && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {

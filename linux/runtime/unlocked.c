@@ -94,6 +94,58 @@ size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes) {
     return bytes;
 }
 
+void *tau_unlocked_tlsf_hold(struct tau_tlsf *heap, size_t least_bytes, size_t *size_bytes) {
+    const struct tlsf_fields *const fields = tlsf_fields_of(heap);
+    if (fields->summary == 0) {
+        return NULL;
+    }
+    const unsigned index = tau_bits_last(fields->summary);
+    const unsigned class = index * 32u + tau_bits_last(heap->bitmap[index]);
+    tau_word *const payload = tlsf_at(heap, *tlsf_head_of(heap, class));
+    TAU_ASSERT(*tlsf_head_of(heap, class) != 0);
+    if (tlsf_size_of(payload) < least_bytes + TLSF_BLOCK_MIN_BYTES ||
+        !tlsf_is_sound(heap, payload, payload[-1], TLSF_BLOCK_MIN_BYTES) ||
+        !tlsf_unlink_checked(heap, payload)) {
+        return NULL;
+    }
+    payload[-1] &= ~TLSF_FREE;
+    tlsf_after(payload, tlsf_size_of(payload))[-1] &= ~TLSF_PREVIOUS_FREE;
+    *size_bytes = tlsf_usable_bytes(payload);
+    return payload;
+}
+
+void tau_unlocked_tlsf_unhold(struct tau_tlsf *heap, void *pointer) {
+    struct tlsf_fields *const fields = tlsf_fields_of(heap);
+    tlsf_note_peak(heap);
+    const tau_word peak = fields->peak_used_bytes;
+    fields->used_bytes += tlsf_size_of(pointer);
+    (void)tau_unlocked_tlsf_free(heap, pointer);
+    fields->peak_used_bytes = peak;
+    tau_high_water.calls_count--;
+}
+
+size_t tau_unlocked_tlsf_used_bytes(const struct tau_tlsf *heap) {
+    return __atomic_load_n(&tlsf_fields_of(heap)->used_bytes, __ATOMIC_RELAXED);
+}
+
+void *tau_unlocked_tlsf_carve(struct tau_tlsf *heap, size_t block_bytes, size_t count) {
+    tau_word *const first =
+        tau_unlocked_tlsf_malloc(heap, block_bytes * count - TLSF_WORD_BYTES);
+    TAU_ASSERT(block_bytes >= TLSF_BLOCK_MIN_BYTES && block_bytes % TAU_ALIGNMENT == 0);
+    if (first == NULL) {
+        return NULL;
+    }
+    tau_word rest = tlsf_size_of(first);
+    tau_word *payload = first;
+    for (; count > 1; count--) {  // bound: COUNT
+        payload[-1] = block_bytes | (payload[-1] & TLSF_FLAGS);
+        payload = tlsf_after(payload, block_bytes);
+        rest -= block_bytes;
+        payload[-1] = rest;
+    }
+    return first;
+}
+
 size_t tau_unlocked_pool_max_bytes(void) {
     return TLSF_POOL_MAX_BYTES;
 }

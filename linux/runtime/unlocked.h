@@ -18,7 +18,16 @@ bool tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes);
 // two. Returns the bytes, which are the caller's. 0 also if the header, the
 // footer or a link of that block was overwritten. Constant time.
 size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes);
+// Takes the first free block of the largest class out of the heap, which does not count as used.
+// *SIZE_BYTES is its usable size. NULL if it has fewer than LEAST_BYTES, or was overwritten.
+void *tau_unlocked_tlsf_hold(struct tau_tlsf *heap, size_t least_bytes, size_t *size_bytes);
+// Frees that block.
+void tau_unlocked_tlsf_unhold(struct tau_tlsf *heap, void *pointer);
+size_t tau_unlocked_tlsf_used_bytes(const struct tau_tlsf *heap);
 void *tau_unlocked_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes);
+// Makes COUNT used blocks that follow each other, each of BLOCK_BYTES with its header, the last one
+// perhaps a little larger. Returns the first object, or NULL if there is no room for all of them.
+void *tau_unlocked_tlsf_carve(struct tau_tlsf *heap, size_t block_bytes, size_t count);
 enum tau_status tau_unlocked_tlsf_free(struct tau_tlsf *heap, void *pointer);
 void *tau_unlocked_budget_malloc(struct tau_budget *heap, size_t size_bytes);
 // Also frees blocks of pools.

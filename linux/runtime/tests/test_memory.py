@@ -66,6 +66,15 @@ def test_memory_is_given_back(
     assert after_large < 10_000 and after_trim < 10_000 and (is_given, wrong) == (1, 0)
 
 
+def test_small_objects_are_given_back(
+    build: Build, run: RunProgram, options: tuple[object, ...]
+) -> None:
+    """Without malloc_trim: whole pages of large free runs."""
+    done = run(build("runtime_limits"), "freed", options=options)
+    before, after = map(int, done.stdout.split())
+    assert before > 200_000 and after < 10_000
+
+
 def test_an_object_that_grows_takes_what_it_has(
     build: Build, run: RunProgram, options: tuple[object, ...]
 ) -> None:
@@ -111,6 +120,10 @@ def test_locked_memory_stays(build: Build, run: RunProgram, plan: MakePlan) -> N
         pytest.skip(f"memory cannot be locked here: {done.stderr}")
     after_large, _, is_given, wrong = map(int, done.stdout.split())
     assert after_large > 64 << 10 and (is_given, wrong) == (0, 0)
+    options = ("--plan", plan(100_000), "--lock", "--spill", 300 << 20)
+    done = run(build("runtime_limits"), "freed", options=options)
+    before, after = map(int, done.stdout.split())
+    assert after >= before
 
 
 def test_the_c_library_s_calls_tell_of_our_heaps(build: Build, run: RunProgram) -> None:

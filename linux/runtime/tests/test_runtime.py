@@ -182,6 +182,38 @@ def test_misuse_stops_the_program(
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
+        ("twice", "already free"),
+        ("twice-elsewhere", "already free"),
+        ("resized", "already free"),
+        ("stack", "no object of this allocator starts there"),
+        ("inside", "no object of this allocator starts there"),
+        ("misaligned", "misaligned"),
+        ("overrun", "the object's header, or that of a neighbor, was overwritten"),
+        ("overrun-then-malloc", "malloc: a free block was overwritten"),
+    ],
+)
+@pytest.mark.parametrize("more", ["alone", "beside"])
+def test_misuse_without_a_plan(
+    build: Build, run: RunProgram, kind: str, words: str, more: str
+) -> None:
+    """The same while the freed block is in a magazine, of this thread or of another one."""
+    done = run(build("runtime_misuse"), kind, more)
+    assert (done.status, done.stdout, done.document["signal"]) == (134, "", "SIGABRT")
+    assert words in done.stderr
+    assert done.document["is_complete"]
+
+
+def test_no_block_stays_with_a_thread_that_is_gone(
+    build: Build, run: RunProgram, options: tuple[object, ...]
+) -> None:
+    """Threads end, free each other's objects, and are missing in a child."""
+    done = run(build("runtime_magazines"), options=options)
+    assert (done.status, done.stdout) == (0, "done\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
         ("overrun", r"free or realloc of 0x\w+: the object's header, or that of a neighbor, was"),
         ("overrun-then-malloc", "malloc: a free block was"),
     ],

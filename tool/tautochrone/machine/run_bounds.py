@@ -15,15 +15,27 @@ LEFT_OUT = {
     *("tau_report_stop", "refuse_foreign", "empty_large", "tau_heap_spill", "pools_exceed"),
     *("tau_high_water_large_bucket", "spill", "tlb_color_foreign"),
     *("tau_nested_calls_admit", "tau_nested_calls_allocate", "tau_nested_calls_free"),
-    *("tau_lock_wait", "tau_lock_wake"),
+    *("tau_lock_wait", "tau_lock_wake", "tau_spill_return"),
+    *("tau_magazines_stop", "open_mine"),
 }
-SHARED = {"tau_calls_allocate_shared", "free_shared"}
+# Without a plan only.
+MAGAZINES = {"tau_calls_allocate_unplanned", "tau_magazines_allocate", "free_unplanned"}
+SHARED = {"allocate_shared", "free_shared"}
 # A task's heap has a separate bound: docs/spec/run_colors.md.
 COLORED = {"tau_colors_allocate", "tau_colors_free"}
 # With a plan of bands, calls beyond its limits too, and frees of their objects.
 BEYOND_LIMITS = {
     *("tau_budget_malloc", "tau_tlsf_malloc", "tau_tlsf_free"),
     *("tau_unlocked_budget_malloc", "tau_unlocked_tlsf_malloc", "tau_unlocked_tlsf_free"),
+}
+PLANNED = {
+    *("tau_budget_malloc", "tau_pools_malloc", "tau_budget_free"),
+    *("tau_unlocked_budget_malloc", "tau_unlocked_pools_malloc", "tau_unlocked_budget_free"),
+}
+# Rounds of the only loop of each: BATCH_MAX of magazines.c.
+ROUNDS = {
+    name: 16
+    for name in ("tau_unlocked_tlsf_carve", "tau_magazines_allocate", "tau_magazines_take_back")
 }
 # Also left out: with several threads nothing but heaps of tasks.
 WAYS = {"": COLORED, "_alone": SHARED}
@@ -36,9 +48,16 @@ def library() -> Path:
 
 def bounds(more: Collection[str]) -> tuple[int, int]:
     """The most instructions of malloc and of free. Raises TauError if none exists."""
-    charges = dict.fromkeys((*LEFT_OUT, *more), NEVER)
+    charges = dict.fromkeys((*LEFT_OUT, *MAGAZINES, *more), NEVER)
     malloc, free = (bound_instructions(library(), verb, charges) for verb in VERBS)
     return malloc, free
+
+
+def unplanned() -> dict[str, tuple[int, int]]:
+    """The same without a plan: of a call that a magazine serves, and of any other."""
+    charges = dict.fromkeys((*LEFT_OUT, *COLORED, *PLANNED), NEVER)
+    malloc, free = (bound_instructions(library(), verb, charges, ROUNDS) for verb in VERBS)
+    return {"magazine": bounds(COLORED | PLANNED | SHARED | BEYOND_LIMITS), "heap": (malloc, free)}
 
 
 def operations(has_limits: bool = False) -> dict[str, int]:

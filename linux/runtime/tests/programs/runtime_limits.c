@@ -4,6 +4,8 @@
 // - again creates a thread after all memory was in use, and prints the MB of calloc then.
 // - back prints resident KiB after a large object and after trimming small ones. It also prints
 //   whether trimming returned any, and how many bytes of a calloc were not zero.
+// - freed prints resident KiB while 200 MiB of small objects are in use, and after they were freed
+//   in a random order.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -102,10 +104,31 @@ static void back(void) {
     printf("%ld %ld %d %zu\n", after_large, resident_kib(), is_given, wrong);
 }
 
+static void freed(void) {
+    const size_t objects_count = 3200000;
+    char **const objects = malloc(objects_count * sizeof *objects);
+    size_t state = 1;
+    for (size_t index = 0; index < objects_count; index++) {
+        objects[index] = malloc(48);
+        memset(objects[index], 1, 48);
+    }
+    const long before = resident_kib();
+    for (size_t count = objects_count; count > 0; count--) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        char **const object = &objects[(state >> 33) % count];
+        free(*object);
+        *object = objects[count - 1];
+    }
+    free(objects);
+    printf("%ld %ld\n", before, resident_kib());
+}
+
 int main(int count, char **words) {
     const char *const kind = count > 1 ? words[1] : "";
     if (strcmp(kind, "back") == 0) {
         back();
+    } else if (strcmp(kind, "freed") == 0) {
+        freed();
     } else if (strcmp(kind, "again") == 0) {
         again();
     } else {

@@ -12,6 +12,15 @@ static void *beside(void *argument) {
     return argument;
 }
 
+static volatile int is_freed;
+
+static void *frees(void *object) {
+    free(object);
+    is_freed = 1;
+    for (;;) {
+    }
+}
+
 int main(int count, char **words) {
     const char *const more = count > 2 ? words[2] : "";
     if (strcmp(more, "beside") == 0) {
@@ -25,6 +34,12 @@ int main(int count, char **words) {
     other[0] = local[0];
     if (strcmp(words[1], "twice") == 0) {
         free(object);
+        free(object);
+    } else if (strcmp(words[1], "twice-elsewhere") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, frees, object);
+        while (!is_freed) {  // the thread goes on, with what it freed
+        }
         free(object);
     } else if (strcmp(words[1], "stack") == 0) {
         free(&local[16]);

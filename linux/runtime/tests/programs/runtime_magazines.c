@@ -1,0 +1,117 @@
+// Threads that end, threads that free what others made, and a fork among them. The heap then holds
+// what it held before: no free block stays with a thread that is gone. Prints "done".
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OBJECTS 3000
+#define THREADS 4
+#define ROUNDS 20
+
+static unsigned char *handed[THREADS][OBJECTS];
+static pthread_barrier_t barrier;
+
+static size_t size_of(size_t index) {
+    return 1 + index * 37 % 1300;
+}
+
+// Makes objects, and frees those that the next thread made.
+static void *work(void *argument) {
+    const size_t number = (size_t)argument;
+    for (size_t index = 0; index < OBJECTS; index++) {
+        handed[number][index] = malloc(size_of(index));
+        memset(handed[number][index], (int)number, size_of(index));
+    }
+    pthread_barrier_wait(&barrier);
+    unsigned char **const others = handed[(number + 1) % THREADS];
+    for (size_t index = 0; index < OBJECTS; index++) {
+        for (size_t byte = 0; byte < size_of(index); byte += 64) {
+            if (others[index][byte] != (number + 1) % THREADS) {
+                puts("an object was damaged");
+                exit(1);
+            }
+        }
+        free(others[index]);
+    }
+    pthread_barrier_wait(&barrier);
+    return argument;
+}
+
+static void check(size_t before, const char *where) {
+    const size_t after = mallinfo2().uordblks;
+    if (after != before) {
+        printf("%s: %zu bytes in use, %zu before\n", where, after, before);
+        exit(1);
+    }
+}
+
+// A child has only the thread that forked. What the others kept is freed by malloc_trim, or used by
+// a thread of the child.
+static void fork_among(size_t before) {
+    const pid_t child = fork();
+    if (child == 0) {
+        malloc_trim(0);
+        check(before, "child");
+        pthread_t thread;
+        pthread_barrier_init(&barrier, NULL, 1);
+        void *volatile object = malloc(100);
+        free(object);
+        if (pthread_create(&thread, NULL, (void *(*)(void *))malloc_trim, NULL) != 0) {
+            exit(1);
+        }
+        pthread_join(thread, NULL);
+        exit(0);
+    }
+    int status = 1;
+    if (waitpid(child, &status, 0) != child || status != 0) {
+        printf("a child ended with %#x\n", status);
+        exit(1);
+    }
+}
+
+static volatile int is_done;
+
+static void *keep(void *argument) {
+    for (size_t index = 0; index < OBJECTS; index++) {
+        free(malloc(size_of(index)));
+    }
+    pthread_barrier_wait(&barrier);
+    while (!is_done) {
+        usleep(1000);
+    }
+    return argument;
+}
+
+int main(void) {
+    pthread_t threads[THREADS];
+    size_t before = 0;
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t number = 0; number < THREADS; number++) {
+            pthread_create(&threads[number], NULL, work, (void *)number);
+        }
+        for (size_t number = 0; number < THREADS; number++) {
+            pthread_join(threads[number], NULL);
+        }
+        if (round == 0) {  // the C library made its own by now
+            before = mallinfo2().uordblks;
+        }
+        check(before, "threads");
+    }
+    for (size_t number = 0; number < THREADS - 1; number++) {
+        pthread_create(&threads[number], NULL, keep, NULL);
+    }
+    pthread_barrier_wait(&barrier);
+    before = mallinfo2().uordblks;
+    fork_among(before);
+    is_done = 1;
+    for (size_t number = 0; number < THREADS - 1; number++) {
+        pthread_join(threads[number], NULL);
+    }
+    puts("done");
+    return 0;
+}
