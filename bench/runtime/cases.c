@@ -1,5 +1,5 @@
-// Pairs of malloc and free in cases that are bad for one heap with one lock. Arguments: MIN and
-// SPAN, a power of two, for random sizes from MIN to MIN + SPAN - 1; THREADS; and pairs of each.
+// Pairs of malloc and free, in one thread or several. Arguments: MIN and SPAN, a power of two, for
+// random sizes from MIN to MIN + SPAN - 1; THREADS; and pairs of each.
 #include <pthread.h>
 #include <stdlib.h>
 

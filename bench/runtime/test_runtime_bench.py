@@ -5,7 +5,6 @@ Method: one quick round of the smallest program and of the calls; limits are run
 
 from pathlib import Path
 
-from bench.commands import cpu_seconds
 from bench.runtime import run as bench
 from bench.runtime import cases
 from bench.runtime.programs import HERE, allocators, built, programs
@@ -28,10 +27,12 @@ def test_calls_on_a_plan_are_cheaper_than_without(tmp_path: Path) -> None:
     assert all(0 < row["pairs_ns"] < 2000 and 0 < row["mixed_ns"] < 5000 for row in found.values())
 
 
-def test_bad_cases_are_measured(tmp_path: Path) -> None:
-    """Four of them, with the C library's heap and ours; a pair takes some time."""
-    found = cases.commands(tmp_path, scale=1)
-    assert len(found) == 4
-    words = [*found["eight threads, pairs of 64 bytes"][0][:-1], "3000"]
+def test_hard_cases_are_measured(tmp_path: Path) -> None:
+    """With the C library's heap and ours: CPU time, and the KiB that stay after a free."""
+    found = cases.cases(tmp_path, scale=1)
+    assert {case.unit for case in found.values()} >= {"CPU seconds", "KiB"}
+    row = cases.compared(found["eight threads, pairs of 64 bytes"], rounds=1)
+    assert 0 <= row["ours"] < 5 and 0 <= row["glibc"] < 5
+    freed = found["resident after 1 GiB of 1,000 bytes each is freed"]
     for one in allocators()[:2]:
-        assert 0 < cpu_seconds(words, one.variables) < 5
+        assert 500 < freed.measured(one) < 10_000
