@@ -8,10 +8,11 @@ from tautochrone.errors import TauError
 from tautochrone.heap.guarantee import Guaranteed
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.recordings import ReplayedRecording, common_heap
+from tautochrone.heap.safe import safe_heap
 
 
 class RecordedOrder(NamedTuple):
-    """The smallest heaps in bytes that hold all recordings, without a margin.
+    """The safe heaps in bytes of all recordings, without a margin.
 
     `tlsf_bytes`: of plain TLSF; None: no heap of the layout holds them. `plan_bytes`: of a plan
     without a guarantee; None: not searched.
@@ -32,8 +33,10 @@ def recorded_order(made: Guaranteed, wanted: Wanted, is_compared: bool) -> Recor
     layout, unit = made.plan.layout, made.plan.alignment_unit
     try:
         recordings = [ReplayedRecording(each, layout, wanted.build) for each in made.readers]
-        alone = [recording.smallest_heap(()) for recording in recordings]
-        tlsf_bytes = common_heap(recordings, (), alone, unit)
+        smallest = [recording.smallest_heap(()) for recording in recordings]
+        pairs = zip(recordings, smallest, strict=True)
+        alone = [safe_heap([one], (), heap_bytes, unit) for one, heap_bytes in pairs]
+        tlsf_bytes = safe_heap(recordings, (), common_heap(recordings, (), alone, unit), unit)
     except TauError:  # too large for the layout
         tlsf_bytes = 0
     return RecordedOrder(tlsf_bytes or None, None)

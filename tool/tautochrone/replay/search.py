@@ -85,8 +85,9 @@ def safe_steps(
 ) -> Iterator[int]:
     """Yield after each trial the least size that may be safe (0: none); the last is the result.
 
-    `all_hold` tells one after the other whether sizes hold; it may try some ahead. No size below `heap_bytes` is tried, and none above `limit_bytes`. Behind the largest sample
-    that fails, the search starts again.
+    `all_hold` tells one after the other whether sizes hold; it may try some ahead. No size below
+    `heap_bytes` is tried, and none above `limit_bytes`. Behind the largest sample that fails, the
+    search starts again.
     """
     while heap_bytes <= limit_bytes:
         sizes = _sampled(heap_bytes, limit_bytes, samples, step_bytes)[::-1]

@@ -7,7 +7,7 @@ different sizes; and a recording that is only a stand-in, to see what the search
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -186,6 +186,10 @@ class StandIn:
         self.asked.append((classes, heap_bytes))
         needs = self.needs(classes)
         return self.events if heap_bytes >= needs else self.events * heap_bytes // needs
+
+    def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
+        """See completed."""
+        return (self.completed(classes, size) == self.events for size in sizes)
 
     def smallest_heap(self, classes: Classes) -> int:
         """See needs."""

@@ -19,7 +19,7 @@ LAYOUT = ("--layout", "32")
 
 
 def test_the_plan_without_a_guarantee_stands_beside_it(tmp_path: Path) -> None:
-    """Both are the smallest heaps; the one of a plan is searched only if asked for."""
+    """Both are safe heaps; the one of a plan is searched only if asked for."""
     shape = {"events": 2000, "live_max": 80}
     traces = [random_trace(tmp_path / f"{seed}.tau", seed, **shape) for seed in (1, 2)]
     words = ["plan", *traces, *LAYOUT]
