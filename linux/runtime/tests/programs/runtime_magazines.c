@@ -73,12 +73,18 @@ static void fork_among(size_t before) {
     }
 }
 
+static void *pairs(void *argument) {
+    for (size_t index = 0; index < OBJECTS; index++) {
+        void *volatile object = malloc(size_of(index));
+        free(object);
+    }
+    return argument;
+}
+
 static volatile int is_done;
 
 static void *keep(void *argument) {
-    for (size_t index = 0; index < OBJECTS; index++) {
-        free(malloc(size_of(index)));
-    }
+    (void)pairs(NULL);
     pthread_barrier_wait(&barrier);
     while (!is_done) {
         usleep(1000);
@@ -86,9 +92,25 @@ static void *keep(void *argument) {
     return argument;
 }
 
+// Threads one after another need no more memory than one.
+static void one_by_one(void) {
+    const size_t before = mallinfo2().arena;
+    for (int number = 0; number < 100; number++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, pairs, NULL);
+        pthread_join(thread, NULL);
+    }
+    const size_t after = mallinfo2().arena;
+    if (after > before + 1000000) {
+        printf("100 threads left %zu bytes\n", after - before);
+        exit(1);
+    }
+}
+
 int main(void) {
     pthread_t threads[THREADS];
     size_t before = 0;
+    one_by_one();
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t number = 0; number < THREADS; number++) {
