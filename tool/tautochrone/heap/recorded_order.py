@@ -34,9 +34,11 @@ def recorded_order(made: Guaranteed, wanted: Wanted, is_compared: bool) -> Recor
     try:
         recordings = [ReplayedRecording(each, layout, wanted.build) for each in made.readers]
         smallest = [recording.smallest_heap(()) for recording in recordings]
-        pairs = zip(recordings, smallest, strict=True)
-        alone = [safe_heap([one], (), heap_bytes, unit) for one, heap_bytes in pairs]
-        tlsf_bytes = safe_heap(recordings, (), common_heap(recordings, (), alone, unit), unit)
+        tlsf_bytes = 0
+        if all(smallest):
+            pairs = zip(recordings, smallest, strict=True)
+            alone = [safe_heap([one], (), heap_bytes, unit) for one, heap_bytes in pairs]
+            tlsf_bytes = safe_heap(recordings, (), common_heap(recordings, (), alone, unit), unit)
     except TauError:  # too large for the layout
         tlsf_bytes = 0
     return RecordedOrder(tlsf_bytes or None, None)

@@ -166,8 +166,19 @@ def test_sizes_beyond_the_class_limit_are_shared(tmp_path: Path) -> None:
 # ---- the search by itself ----
 
 
+class InTurn:
+    """A recording that replays nothing ahead."""
+
+    events: int
+    completed: Callable[[Classes, int], int]
+
+    def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
+        """See Recording."""
+        return (self.completed(classes, size) == self.events for size in sizes)
+
+
 @dataclass
-class StandIn:
+class StandIn(InTurn):
     """A recording whose heap is a formula: 80,000 bytes, less for each class in `good`, or more."""
 
     good: frozenset[int]
@@ -186,10 +197,6 @@ class StandIn:
         self.asked.append((classes, heap_bytes))
         needs = self.needs(classes)
         return self.events if heap_bytes >= needs else self.events * heap_bytes // needs
-
-    def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
-        """See completed."""
-        return (self.completed(classes, size) == self.events for size in sizes)
 
     def smallest_heap(self, classes: Classes) -> int:
         """See needs."""
@@ -249,7 +256,7 @@ def test_the_heap_with_its_margin_is_replayed_on_every_recording(
 
 
 @dataclass
-class Growing:
+class Growing(InTurn):
     """A recording whose heap is `plain_bytes` and what `change_bytes` says of a plan's buckets.
 
     Event e needs the part (1 + e / events) / 2 of it, and with any classes one of the first half
