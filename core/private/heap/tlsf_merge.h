@@ -90,7 +90,7 @@ tlsf_unmerged(struct tau_tlsf *heap, tau_word *payload, void *pointer, bool is_m
         if (next != 0) {
             tlsf_at(heap, next)[1] = tlsf_back_to(heap, behind);
         } else if (class < tlsf_fields_of(heap)->classes) {
-            heap->bitmap[class >> 5] |= tau_bits_mask((unsigned)class);
+            heap->bitmap[class >> 5] |= tau_bits_mask((unsigned)class & 31u);
             tlsf_fields_of(heap)->summary |= tau_bits_mask((unsigned)class >> 5);
         }
     }
