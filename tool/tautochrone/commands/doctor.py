@@ -166,7 +166,7 @@ def systems(build: bool = False) -> list[Finding]:
 
 
 def composable(build: bool = False) -> Finding:
-    """Link the kernel of composable systems; with `build`, build the simulators of both sizes."""
+    """Link the kernel of composable systems; with `build`, build the simulator."""
 
     def look() -> str:
         from tautochrone.compose import code, making
@@ -174,8 +174,8 @@ def composable(build: bool = False) -> Finding:
 
         with tempfile.TemporaryDirectory() as folder:
             code.kernel(making.root(), Path(folder))
-        for tiles in (1, 2) if build else ():
-            simulator_of(tiles)
+        if build:
+            simulator_of()
         return "the kernel links"
 
     return tried("composable systems", "compose", look)

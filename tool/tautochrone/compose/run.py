@@ -149,17 +149,21 @@ class Run:
         return [line for line, name in names if name and int(name[2]) == application]
 
 
-def simulator_of(
-    unit_parameters: tuple[str, ...] = (), training: Sequence[str] | None = None
-) -> Path:
-    """The simulator of a system, built if needed. TRAINING: the command line of a long run."""
-    options = build.Options(
+def simulator_options(unit_parameters: tuple[str, ...] = ()) -> build.Options:
+    """How a system's simulator is built."""
+    return build.Options(
         unit="composable",
         frame_bits=FRAME_BITS,
         special_frames=True,
         unit_parameters=unit_parameters,
     )
-    path = build.simulator(options, training=training)
+
+
+def simulator_of(
+    unit_parameters: tuple[str, ...] = (), training: Sequence[str] | None = None
+) -> Path:
+    """The simulator of a system, built if needed. TRAINING: the command line of a long run."""
+    path = build.simulator(simulator_options(unit_parameters), training=training)
     assert path is not None
     return path
 

@@ -45,11 +45,10 @@ def command(system: Path, epochs: int, as_json: bool) -> int:
         too_late = lateness.late_loads(made.system, done, epochs, again)
         late_ends = lateness.late_unloads(made.system, done)
         least_start = lateness.least_start(made.system, done, again)
-        _, options = run.simulator_of(len(made.system.slots))
         found: dict[str, Any] = {
             "system": str(system),
             **making.hashes(made, description),
-            "simulator": options,
+            "simulator": asdict(run.simulator_options()) | {"tiles": len(made.system.slots)},
             "epochs": epochs,
             "stopped": done.stopped,
             "least_start_cycle": least_start,
