@@ -7,7 +7,6 @@ its names is asked for; a name that it lacks is an AttributeError, a missing fil
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +31,8 @@ class Facts:
 
 
 def _read(file: str) -> Table:
+    import tomllib
+
     return tomllib.loads(native.file(file).read_text(encoding="utf-8"))
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tautochrone.declarations import Library, Struct
 from tautochrone.errors import TauError
+
+if TYPE_CHECKING:
+    from tautochrone.declarations import Library, Struct
 
 DIRECTORY = Path(__file__).parent / "_native"
 RUN_LIBRARY = "libtau_run.so"  # The allocator that `tau run` preloads.
@@ -26,6 +29,8 @@ def file(name: str) -> Path:
 @functools.cache
 def library(name: str = "libtautochrone.so") -> Library:
     """Load one of the package's libraries. Raises TauError as `file` does."""
+    from tautochrone.declarations import Library
+
     return Library(file(name))
 
 

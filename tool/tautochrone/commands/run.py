@@ -1,29 +1,29 @@
-"""`tau run`: runs a program on its planned heap."""
+"""`tau run`: runs a program on its planned heap.
+
+A program on one heap starts without the modules that read plans and write results.
+"""
+
+from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import resource
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tautochrone.commands.options import FORCE, PATH, CommandWord, refuse_combinations
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
-from tautochrone.plan import bounds
-from tautochrone.plan.file import Plan, load_plan
 from tautochrone.record import launch as record_launch
 from tautochrone.record import program
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 from tautochrone.run import cgroup, launch
-from tautochrone.run.colors import NAME_CHARACTERS_MAX, STACK_MIN_BYTES, Colors, colors_of
 from tautochrone.run.launch import How, Ran
 from tautochrone.run.report import (
     KILLED,
@@ -36,6 +36,10 @@ from tautochrone.run.report import (
     say,
     say_death,
 )
+
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
+    from tautochrone.run.colors import Colors
 
 HOST = "host"
 LOCKED_STEP = "raise it (`ulimit -l`, or memlock in /etc/security/limits.conf)"
@@ -207,13 +211,14 @@ def command(
     refuse_combinations(given, EXCLUDED, NEEDED)
     with _own_status():
         plan, plan_hash = _plan_of(plan_path, is_guaranteed or threshold is not None)
-        colors = None
-        if colors_path is not None:
-            colors = colors_of(colors_path, geometry_path, list(map(_thread_of, threads)))
+        colors = _colors_of(colors_path, geometry_path, threads)
+        if colors is not None:
             plan_hash = colors.plan_sha256
         inputs = [program.check(words, "run"), Path(shutil.which(words[0]) or words[0])]
         inputs += [path for path in (plan_path, colors_path, geometry_path) if path is not None]
         if json_path is not None:
+            from tautochrone.files import output_file
+
             output_file.check(json_path, force, inputs, False)
     use_preset = preset == "auto" and (plan is not None or colors is not None)
     variables = record_launch.preset_of(dict(os.environ)) if use_preset else None
@@ -224,7 +229,7 @@ def command(
     ran = launch.run(words, how)
     report = read_report(ran.report)
     refuse_unrun(report, ran.ended.exit_status, EXIT_CANNOT_RUN_SO)
-    _say(report, ran, Path(words[0]).name, how, program.sanitizer(inputs[0]))
+    _say(report, ran, Path(words[0]).name, how, inputs[0])
     if json_path is not None:
         document = _document(report, ran, words[0], how, plan_hash)
         with _own_status(ran.ended.exit_status):
@@ -251,6 +256,8 @@ def _own_status(exit_status: int = 0) -> Iterator[None]:
 
 
 def _write(document: dict[str, Any], path: Path, force: bool, inputs: list[Path]) -> None:
+    from tautochrone.files import output_file
+
     with output_file.written(path, force, inputs) as partial:
         partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
@@ -270,6 +277,10 @@ def _plan_of(path: Path | None, needs_limits: bool) -> tuple[Plan, str] | tuple[
     """
     if path is None:
         return None, None
+    import hashlib
+
+    from tautochrone.plan.file import load_plan
+
     plan = load_plan(path)
     if needs_limits and plan.system != POOLS:
         raise TauError(
@@ -297,6 +308,17 @@ def _plan_of(path: Path | None, needs_limits: bool) -> tuple[Plan, str] | tuple[
     return plan, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def _colors_of(
+    path: Path | None, geometry_path: Path | None, threads: tuple[str, ...]
+) -> Colors | None:
+    """The plan of --colors; None without a path. Raises TauError as colors_of does."""
+    if path is None:
+        return None
+    from tautochrone.run.colors import colors_of
+
+    return colors_of(path, geometry_path, list(map(_thread_of, threads)))
+
+
 def _refuse_locking(how: How) -> None:
     """Raise TauError if a limit on locked memory, or the cgroup's on memory, is below the heap."""
     if not how.is_locked or how.plan is None:
@@ -320,6 +342,8 @@ def _refuse_locking(how: How) -> None:
 
 def _note_tasks(colors: Colors) -> None:
     """Print which tasks' threads get less than the plan has, before the program starts."""
+    from tautochrone.run.colors import NAME_CHARACTERS_MAX, STACK_MIN_BYTES
+
     if names := colors.without_stack():
         output.note(
             f"tau: ordinary stacks for threads of {', '.join(names)}: the plan's stacks are below"
@@ -332,9 +356,7 @@ def _note_tasks(colors: Colors) -> None:
         )
 
 
-def _say(
-    report: Report | None, ran: Ran, name: str, how: How, sanitizer: tuple[str, str] | None
-) -> None:
+def _say(report: Report | None, ran: Ran, name: str, how: How, executable: Path) -> None:
     if report is not None and report.end == KILLED:
         signal_name = ran.ended.signal_name
         end = f"was killed by {signal_name}" if signal_name else "ended without its exit handlers"
@@ -345,7 +367,7 @@ def _say(
         step = WITHOUT_STRICT if how.is_strict else None
         say(report, how.plan, name, how.threshold_percent, step)
         return
-    if sanitizer is not None:
+    if (sanitizer := program.sanitizer(executable)) is not None:
         output.warn(f"tau: {name} left no counts: it {sanitizer[0]}", sanitizer[1])
         return
     if ran.ended.signal_name is not None:
@@ -377,9 +399,13 @@ def _document(
 ) -> dict[str, Any]:
     found = report or Report()
     plan, colors = how.plan, how.colors
-    limits = None
-    if plan is not None and plan.system == POOLS:
-        limits = limits_document(report, plan, how.threshold_percent)
+    of_run, limits = {}, None
+    if plan is not None:
+        from tautochrone.plan import bounds
+
+        of_run = bounds.of_run(plan.sections.get(bounds.NAME))
+        if plan.system == POOLS:
+            limits = limits_document(report, plan, how.threshold_percent)
     return {
         "version": output.JSON_VERSION,
         "command": "run",
@@ -387,7 +413,7 @@ def _document(
         "plan_sha256": plan_hash,
         "is_complete": report is not None and report.end != KILLED,
         **found.document(),
-        "bounds": bounds.of_run(plan.sections.get(bounds.NAME)) if plan is not None else {},
+        "bounds": of_run,
         "guarantee": limits,
         "colors": None if colors is None else _colors_document(colors, found),
         "exit_status": ran.ended.exit_status,

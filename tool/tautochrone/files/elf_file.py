@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import re
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 # zlib's best, so a section that claims to unpack to more is damaged.
 DEFLATE_RATIO_MAX = 1032
 PAGE_MASK = 0xFFF
-SECTION_UNDEFINED = 0
 
 
 class Functions(NamedTuple):
@@ -99,32 +97,6 @@ def functions_of(elf: Any) -> Functions:
         for start, after in zip(starts, (*starts[1:], 1 << 64), strict=False)
     ]
     return Functions(starts, tuple(ends), tuple(found[start][0] for start in starts))
-
-
-def dynamic_symbols(elf: Any, names: Iterable[str]) -> dict[str, bool]:
-    """Those of `names` that the dynamic linker sees, and whether the file defines them.
-
-    It finds the names in the table of strings and compares places, since to decode each of a large
-    program's 150,000 symbols takes a second.
-    """
-    table = elf.get_section_by_name(".dynsym")
-    if table is None:
-        return {}
-    texts = table.stringtable.data()
-    of_place = {
-        found.start(): name
-        for name in names
-        for found in re.finditer(re.escape(name.encode()) + b"\0", texts)
-    }
-    # Of a symbol: where its name begins, and its section, in either class of files.
-    form = ("<" if elf.little_endian else ">") + ("I10xH" if elf.elfclass == 32 else "I2xH16x")
-    data = table.data()
-    whole_bytes = len(data) - len(data) % struct.calcsize(form)
-    return {
-        of_place[place]: section != SECTION_UNDEFINED
-        for place, section in struct.iter_unpack(form, data[:whole_bytes])
-        if place in of_place
-    }
 
 
 def build_id_of(elf: Any) -> str:

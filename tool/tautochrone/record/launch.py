@@ -1,22 +1,24 @@
 """Starts a program with the recorder preloaded; waits for it and its descendants."""
 
+from __future__ import annotations
+
 import contextlib
-import ctypes
 import os
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tautochrone import native
 from tautochrone.console import output
 from tautochrone.errors import TauError
-from tautochrone.record import merge, processes, session
-from tautochrone.record.emulation import Emulated
+from tautochrone.record import processes, session
 from tautochrone.record.program import EXIT_CANNOT_RECORD, EXIT_CANNOT_RUN, EXIT_NOT_FOUND
+
+if TYPE_CHECKING:
+    from tautochrone.record.emulation import Emulated
 
 # Variables that disable a program's own heap above malloc.
 PRESET = {"USE_ZEND_ALLOC": "0", "PYTHONMALLOC": "malloc", "G_SLICE": "always-malloc"}
@@ -78,6 +80,8 @@ def preloadable(library: Path) -> Iterator[str]:
     if not any(letter in str(library) for letter in " :,\t"):
         yield session.library_path(library)
         return
+    import tempfile
+
     # The program may change or remove it.
     with tempfile.TemporaryDirectory(prefix="tau-", ignore_cleanup_errors=True) as folder:
         link = Path(folder) / library.name
@@ -105,6 +109,8 @@ def run(
     the program as well, so it is not passed on; the other usual signals are. With `follow_children`
     it then waits for all descendants, until Ctrl-C or one of these signals.
     """
+    from tautochrone.record import merge
+
     environment = dict(os.environ) | (preset or {})
     flags = session.KEEP_DEEP_BIND if preset is None else 0
     here = (merge.ticks_per_second(), processes.seccomp_filters(), flags, frames)
@@ -139,6 +145,8 @@ def run_in(
     # A signal that is ignored (nohup) stays ignored.
     minded = [number for number in ENOUGH if signal.getsignal(number) != signal.SIG_IGN]
     if follow_children:
+        import ctypes
+
         # Orphans become our children, so that we know when they end.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     pid, failure = _start(command, environment, value_of, output_to_stderr)

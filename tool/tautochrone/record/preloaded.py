@@ -60,7 +60,7 @@ class Trace(outcome.ProcessRecord):
 
 
 def record(
-    words: list[str], out: Path | None, how: outcome.Options, emulated: launch.Emulated | None
+    words: list[str], out: Path | None, how: outcome.Options, emulated: emulation.Emulated | None
 ) -> tuple[dict[str, Any], list[Trace], launch.Ended]:
     """Record one run: its JSON, its traces, and how the program ended. Raises TauError."""
     with recordings.raw_folder(merge.RAW_SUFFIX) as folder:
@@ -87,7 +87,7 @@ def record(
     return outcome.document(traces, missing, ended), traces, ended
 
 
-def note_start(name: str, how: outcome.Options, emulated: launch.Emulated | None) -> None:
+def note_start(name: str, how: outcome.Options, emulated: emulation.Emulated | None) -> None:
     """Say before the program starts what is recorded and what is not, and name the emulator."""
     outcome.note_start(name, how, WHAT)
     output.note(NOT_RECORDED)
@@ -107,7 +107,7 @@ def _finish(
     how: outcome.Options,
     name: str,
     ended: launch.Ended,
-    emulated: launch.Emulated | None,
+    emulated: emulation.Emulated | None,
 ) -> tuple[list[Trace], list[recordings.NotRecorded]]:
     """Merge every recording in `folder` and name it. Also return processes that left no trace."""
     found = []
@@ -132,7 +132,7 @@ def _finish(
     return traces, missing
 
 
-def _nothing_left(name: str, emulated: launch.Emulated | None) -> TauError:
+def _nothing_left(name: str, emulated: emulation.Emulated | None) -> TauError:
     """The error of a program that left no recording."""
     sanitized = program.sanitizer(Path(shutil.which(name) or name))
     if sanitized is not None:

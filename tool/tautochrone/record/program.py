@@ -8,10 +8,11 @@ import os
 import platform
 import shutil
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from tautochrone.errors import TauError
-from tautochrone.files import elf_file
+from tautochrone.files import elf_headers
 
 EXIT_CANNOT_RECORD = 125
 EXIT_CANNOT_RUN = 126
@@ -151,14 +152,16 @@ def _attributes(path: Path) -> list[str]:
 
 def is_of_another_machine(path: Path | str) -> bool:
     """Whether a file is a readable ELF program that this machine cannot run."""
-    with contextlib.suppress(OSError, TauError), elf_file.opened(Path(path), "") as elf:
-        machine = str(elf.header["e_machine"])
+    with contextlib.suppress(OSError, TauError):
+        machine = _read(Path(path)).machine
         return machine != MACHINES.get(platform.machine(), machine)
     return False
 
 
 def build_id(path: Path) -> str:
     """Return the GNU build id of an ELF program in hexadecimal; empty if it has none."""
+    from tautochrone.files import elf_file
+
     with contextlib.suppress(TauError), elf_file.opened(path, "") as elf:
         return elf_file.build_id_of(elf)[: 2 * BUILD_ID_BYTES_MAX]
     return ""
@@ -168,8 +171,8 @@ def sanitizer(path: Path) -> tuple[str, str] | None:
     """Return what stands in a program's way: a sanitizer, which has its own malloc and wants to be
     the first library, and what to do about it; None if it has none.
     """
-    with contextlib.suppress(OSError, TauError), elf_file.opened(path, "") as elf:
-        found = elf_file.dynamic_symbols(elf, [function for _, function in SANITIZERS.values()])
+    with contextlib.suppress(OSError, TauError):
+        found = _read(path, [function for _, function in SANITIZERS.values()]).defines
         for option, (name, function) in SANITIZERS.items():
             if function in found:
                 return (
@@ -181,8 +184,11 @@ def sanitizer(path: Path) -> tuple[str, str] | None:
 
 def interpreter(path: Path) -> str:
     """Return the dynamic linker that a program of `check` names."""
-    with elf_file.opened(path, "build it again", EXIT_CANNOT_RUN) as elf:
-        return str(next(elf.iter_segments("PT_INTERP")).get_interp_name())
+    return _read(path).interpreter
+
+
+def _read(path: Path, names: Iterable[str] = ()) -> elf_headers.Program:
+    return elf_headers.read(path, "build it again", EXIT_CANNOT_RUN, names)
 
 
 def _check_machine(path: Path, verb: str, machine: str, bits: int, target: str | None) -> None:
@@ -209,26 +215,25 @@ def _check_machine(path: Path, verb: str, machine: str, bits: int, target: str |
 
 
 def _check_elf(path: Path, verb: str, target: str | None) -> None:
-    with elf_file.opened(path, "build it again", EXIT_CANNOT_RUN) as elf:
-        machine, bits = elf.header["e_machine"], elf.elfclass
-        interpreters = [s.get_interp_name() for s in elf.iter_segments("PT_INTERP")]
-        brings_malloc = elf_file.dynamic_symbols(elf, ["malloc"]).get("malloc", False)
-        is_of_linux = interpreters or elf.get_section_by_name(LINUX_NOTE) is not None
+    found = _read(path, ["malloc"])
+    machine, bits, interpreter = found.machine, found.bits, found.interpreter
+    brings_malloc = found.defines.get("malloc", False)
+    is_of_linux = interpreter or LINUX_NOTE in found.sections
     if not is_of_linux and MACHINES.get(platform.machine()) != machine:
         raise TauError(
             f"{path} looks like a firmware: a {bits}-bit program for "
-            f"{str(machine).removeprefix('EM_')} that was not linked for Linux",
+            f"{machine.removeprefix('EM_')} that was not linked for Linux",
             FIRMWARE[verb],
             EXIT_CANNOT_RECORD,
         )
-    _check_machine(path, verb, str(machine), bits, target)
-    if not interpreters:
+    _check_machine(path, verb, machine, bits, target)
+    if not interpreter:
         raise TauError(
             f"{path} is statically linked, so no library can be preloaded",
             f"link it dynamically (without -static), or {INSTEAD[verb]}",
             EXIT_CANNOT_RECORD,
         )
-    if verb == "run" and "musl" in interpreters[0]:
+    if verb == "run" and "musl" in interpreter:
         raise TauError(
             f"{path} uses the C library musl, but the allocator is built for glibc",
             f"build it for glibc (gcc, not musl-gcc), or {INSTEAD[verb]}",

@@ -6,14 +6,17 @@ import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tautochrone.errors import TauError
 from tautochrone.native import RUN_LIBRARY
-from tautochrone.plan.file import Plan
 from tautochrone.record import launch
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 from tautochrone.run import exchange
-from tautochrone.run.colors import Colors
+
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
+    from tautochrone.run.colors import Colors
 
 # The core's limit: the largest pool of a TLSF with words of 64 bits. It is smaller on machines
 # without an instruction to scan a word (core/private/heap/tlsf_block.h).

@@ -6,15 +6,14 @@ import os
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
-from tautochrone.plan.contract import ranges
-from tautochrone.plan.file import MARGIN_MAX, Plan
-from tautochrone.heap.margin import DEFAULT
-from tautochrone.plan.remarks import other_program
-from tautochrone.who.places import Place, Places
+
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
+    from tautochrone.who.places import Place
 
 SITES_SHOWN_MAX = 5
 BANDS_SHOWN_MAX = 8
@@ -102,6 +101,10 @@ class Report:
     @cached_property
     def places(self) -> dict[Site, Place]:
         """The function and line of each site."""
+        if not self.sites:
+            return {}
+        from tautochrone.who.places import Places
+
         places = Places({"recorder": "preload"})
         found = places.named([(site.module, site.offset) for site in self.sites])
         return dict(zip(self.sites, found, strict=True))
@@ -212,6 +215,8 @@ def advised_percent(plan: Plan, report: Report) -> int:
     """The margin with which the next runs fit, too. It covers the spilled bytes and, since nothing
     more is known about other runs, the margin of one recording on top.
     """
+    from tautochrone.heap.margin import DEFAULT
+
     measured_bytes = plan.heap_bytes / (1 + plan.margin)
     wanted = (plan.heap_bytes + report.spill_peak) * (1 + DEFAULT) / measured_bytes - 1
     return int(wanted * 100) + 1
@@ -241,6 +246,8 @@ def say(
             f"{report.spill_peak:,} bytes at its peak"
         )
         return
+    from tautochrone.plan.remarks import other_program
+
     if other := other_program(plan, report.program):
         output.note(f"tau: {name}: {other}", "plan a recording of this program")
     has_limits = plan.system == POOLS
@@ -276,6 +283,8 @@ def say(
 
 
 def _step_after_spills(plan: Plan, report: Report) -> str:
+    from tautochrone.plan.file import MARGIN_MAX
+
     percent = advised_percent(plan, report)
     margin = f", or plan with --margin {percent}% or more" if percent <= 100 * MARGIN_MAX else ""
     return (
@@ -321,6 +330,8 @@ def limits_document(report: Report | None, plan: Plan, threshold: int | None) ->
 
 def _say_limits(report: Report, plan: Plan, name: str, threshold: int | None) -> None:
     """Print whether the guarantee held, and which bands came near their limits or exceeded them."""
+    from tautochrone.plan.contract import ranges
+
     found = limits_document(report, plan, threshold)
     if found["within_limits"] is None:
         output.warn(f"tau: {name}: its heap was overwritten, so it left no counts of its bands")
