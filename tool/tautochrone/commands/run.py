@@ -19,6 +19,7 @@ import click
 from tautochrone.commands.options import FORCE, PATH, CommandWord, refuse_combinations
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
 from tautochrone.record import launch as record_launch
 from tautochrone.record import program
@@ -217,8 +218,6 @@ def command(
         inputs = [program.check(words, "run"), Path(shutil.which(words[0]) or words[0])]
         inputs += [path for path in (plan_path, colors_path, geometry_path) if path is not None]
         if json_path is not None:
-            from tautochrone.files import output_file
-
             output_file.check(json_path, force, inputs, False)
     use_preset = preset == "auto" and (plan is not None or colors is not None)
     variables = record_launch.preset_of(dict(os.environ)) if use_preset else None
@@ -256,8 +255,6 @@ def _own_status(exit_status: int = 0) -> Iterator[None]:
 
 
 def _write(document: dict[str, Any], path: Path, force: bool, inputs: list[Path]) -> None:
-    from tautochrone.files import output_file
-
     with output_file.written(path, force, inputs) as partial:
         partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 

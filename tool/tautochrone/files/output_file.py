@@ -17,10 +17,8 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,9 +117,11 @@ def written(path: Path, force: bool = False, others: Iterable[Path] = ()) -> Ite
     """
     check(path, force, others)
     target = _target_of(path)
+    import tempfile
+
     folder = Path(tempfile.gettempdir()) if target.file is None else target.file.parent
     name = (target.file or Path("tau")).name[:NAME_CHARACTERS_MAX]
-    partial = folder / f"{name}.{secrets.token_hex(8)}.partial"
+    partial = folder / f"{name}.{os.urandom(8).hex()}.partial"
     with signals.ended_by_exceptions():
         try:
             mode = 0o600 if target.file is None else 0o666

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone.machine.core_build import TARGETS, Build, of_table
-from tautochrone.machine.images import compiler_versions
 from tautochrone.plan.sections import Basis
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ def make(basis: Basis) -> Built:
 
 def of(build: Build, layout: str) -> Built:
     """The section of a plan for a layout, with the compilers of this machine."""
+    from tautochrone.machine.images import compiler_versions
+
     return Built(build, compiler_versions(TARGETS) if layout == "32" else ())
 
 
@@ -90,6 +91,8 @@ def header(value: Built) -> list[str]:
 
 def problems(value: Built, plan: Plan) -> list[str]:
     """As Section: [PLAN-21] with the installed compilers."""
+    from tautochrone.machine.images import compiler_versions
+
     now = dict(compiler_versions(tuple(target for target, _ in value.compilers)))
     return [
         f"the compiler for {target} is now {now[target]}; the plan was made with {version}"

@@ -4,17 +4,22 @@ p comes from the unit's document, K from the longest paths of the linked kernel,
 (tlb/response.py). A plan without costs, or for another processor, has none of this.
 """
 
+from __future__ import annotations
+
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.files.schema import table_of
-from tautochrone.tlb.partition import GLOBALS, STACK, Partition
-from tautochrone.tlb.response import EntryCycles, Timing, responses_in, timings_of
-from tautochrone.tlb.tasks import KERNEL, TaskSet
+
+# Imported late, so that reading a plan does not load what analyzes tasks.
+if TYPE_CHECKING:
+    from tautochrone.tlb.partition import Partition
+    from tautochrone.tlb.response import EntryCycles
+    from tautochrone.tlb.tasks import TaskSet
 
 Table = dict[str, Any]
 
@@ -40,6 +45,8 @@ class Responses(NamedTuple):
     @property
     def entry(self) -> EntryCycles:
         """Cycles of an entry into the kernel."""
+        from tautochrone.tlb.response import EntryCycles
+
         return EntryCycles(self.release_cycles, self.call_cycles, self.reading_cycles)
 
 
@@ -53,6 +60,7 @@ def make(
     note says why if some are there. Raises TauError if a period is within an entry of the kernel.
     """
     from tautochrone.tlb.refusals import check_periods
+    from tautochrone.tlb.response import responses_in, timings_of
     from tautochrone.tlb.tile.shape import shape_of
 
     costs = {each.name: each.cost_cycles for each in tasks.tasks if each.cost_cycles is not None}
@@ -84,6 +92,8 @@ def kernel_entry_cycles(
 ) -> EntryCycles:
     """K of a kernel for so many tasks, at its places. Raises TauError if it has none, or cannot be
     built."""
+    from tautochrone.tlb.partition import GLOBALS, STACK
+    from tautochrone.tlb.tasks import KERNEL
     from tautochrone.tlb.tile.entry_bound import entry_cycles
     from tautochrone.tlb.tile.simulation import builder
 
@@ -101,6 +111,8 @@ def kernel_entry_cycles(
 def problems(value: Responses, partition: Partition | None) -> list[str]:
     """How R differs at the places of the plan, with the installed kernel and compiler. Raises
     TauError if that cannot be built."""
+    from tautochrone.tlb.response import Timing, responses_in
+
     if partition is None:
         return ["responses of tasks, but the plan has no [tlb]"]
     principals = {each.name for each in partition.principals}

@@ -5,6 +5,7 @@ Method: the command runs in a process of its own, as a user calls it.
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -194,6 +195,47 @@ cli.main()
     assert "click" in loaded and not loaded & set(LIBRARIES)
     verbs = {name for name in loaded if name.startswith("tautochrone.commands.")}
     assert verbs <= {"tautochrone.commands.run", "tautochrone.commands.options"}
+
+
+# What reads plans, recordings and debug information.
+OF_PLANS = ("elftools", *(f"tautochrone.{name}" for name in "heap machine plan tlb who".split()))
+
+
+def at_its_fork(*words: str) -> tuple[set[str], int]:
+    """The modules that a command has loaded and the bytes that it has read when it forks its
+    program, which is its first child."""
+    code = f"""
+import sys
+from pathlib import Path
+from tautochrone import cli
+def hook(event, _):
+    if event in ("os.fork", "subprocess.Popen"):
+        read_bytes = Path("/proc/self/io").read_text().split()[1]
+        print(event, read_bytes, *sys.modules, flush=True)
+sys.addaudithook(hook)
+sys.argv = ["tau", *{words!r}]
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    event, read_bytes, *modules = line.split()
+    assert event == "os.fork"
+    return set(modules), int(read_bytes)
+
+
+@pytest.mark.parametrize("verb", ["run", "record"])
+def test_a_program_starts_without_what_its_start_does_not_need(verb: str, tmp_path: Path) -> None:
+    """Neither modules, nor more of the program's file than its headers and names."""
+    program, more_bytes = tmp_path / "true", 64 << 20
+    words = (verb, *(("-o", tmp_path / "t.tau", "--force") if verb == "record" else ()))
+    shutil.copy(shutil.which("true"), program)
+    modules, read_bytes = at_its_fork(*map(str, words), "--", str(program))
+    assert "tautochrone.run.launch" in modules or "tautochrone.record.launch" in modules
+    assert not modules & {*LIBRARIES, *OF_PLANS}
+    os.truncate(program, program.stat().st_size + more_bytes)
+    _, of_larger_bytes = at_its_fork(*map(str, words), "--", str(program))
+    assert of_larger_bytes < read_bytes + more_bytes / 8
 
 
 LOADED = ("signal", "click", "tautochrone.console.output", "tautochrone.commands")
