@@ -1,7 +1,10 @@
 // Threads that end, threads that free what others made, and a fork among them. The heap then holds
-// what it held before: no free block stays with a thread that is gone. Prints "done".
+// what it held before: no free block stays with a thread that is gone. Prints "done". With the word
+// "kept", there are magazines.
 #include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +14,7 @@
 #define OBJECTS 3000
 #define THREADS 4
 #define ROUNDS 20
+#define KEPT_BYTES 1000
 
 static unsigned char *handed[THREADS][OBJECTS];
 static pthread_barrier_t barrier;
@@ -49,21 +53,65 @@ static void check(size_t before, const char *where) {
     }
 }
 
-// A child has only the thread that forked. What the others kept is freed by malloc_trim, or used by
-// a thread of the child.
-static void fork_among(size_t before) {
+static void *pairs(void *argument) {
+    for (size_t index = 0; index < OBJECTS; index++) {
+        void *volatile object = malloc(size_of(index));
+        free(object);
+    }
+    return argument;
+}
+
+// A free block of each thread that waits in keep.
+static unsigned char *kept[THREADS];
+
+// Whether an object gets its memory.
+static bool is_served_again(const unsigned char *block) {
+    for (int objects = 0; objects < 80000; objects++) {  // more than the heap's first 64 MiB
+        const unsigned char *const object = memalign(16, KEPT_BYTES);
+        if (object <= block + KEPT_BYTES && block <= object + KEPT_BYTES) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Frees what the missing threads kept.
+static void trim(size_t before) {
+    malloc_trim(0);
+    check(before, "child");
+    free(malloc(100));  // this thread's own block is counted on
+    check(before, "child's own");
+}
+
+static void run_a_thread(size_t before) {
+    pthread_t thread;
+    (void)before;
+    if (pthread_create(&thread, NULL, pairs, NULL) != 0) {
+        exit(1);
+    }
+    pthread_join(thread, NULL);
+}
+
+// As if threads had been in the middle of a change: what does not hold together stays in use.
+static void trim_torn(size_t before) {
+    (void)before;
+    ((uintptr_t *)(void *)kept[0])[1] ^= 1;
+    ((uintptr_t *)(void *)kept[1])[-1] = 48;
+    malloc_trim(0);
+    kept[0] = kept[1] = NULL;
+}
+
+// A child has only the thread that forked. DROP frees what the others kept.
+static void fork_among(size_t before, void (*drop)(size_t)) {
     const pid_t child = fork();
     if (child == 0) {
-        malloc_trim(0);
-        check(before, "child");
-        pthread_t thread;
-        pthread_barrier_init(&barrier, NULL, 1);
-        void *volatile object = malloc(100);
-        free(object);
-        if (pthread_create(&thread, NULL, (void *(*)(void *))malloc_trim, NULL) != 0) {
-            exit(1);
+        drop(before);
+        for (size_t number = 0; number < THREADS - 1; number++) {
+            if (kept[number] != NULL && !is_served_again(kept[number])) {
+                printf("the block of thread %zu is lost\n", number);
+                exit(1);
+            }
         }
-        pthread_join(thread, NULL);
         exit(0);
     }
     int status = 1;
@@ -73,18 +121,13 @@ static void fork_among(size_t before) {
     }
 }
 
-static void *pairs(void *argument) {
-    for (size_t index = 0; index < OBJECTS; index++) {
-        void *volatile object = malloc(size_of(index));
-        free(object);
-    }
-    return argument;
-}
-
 static volatile int is_done;
 
 static void *keep(void *argument) {
     (void)pairs(NULL);
+    unsigned char **const mine = &kept[(size_t)argument];
+    *mine = malloc(KEPT_BYTES);
+    free(*mine);
     pthread_barrier_wait(&barrier);
     while (!is_done) {
         usleep(1000);
@@ -107,7 +150,7 @@ static void one_by_one(void) {
     }
 }
 
-int main(void) {
+int main(int count, char **words) {
     pthread_t threads[THREADS];
     size_t before = 0;
     one_by_one();
@@ -125,11 +168,19 @@ int main(void) {
         check(before, "threads");
     }
     for (size_t number = 0; number < THREADS - 1; number++) {
-        pthread_create(&threads[number], NULL, keep, NULL);
+        pthread_create(&threads[number], NULL, keep, (void *)number);
     }
     pthread_barrier_wait(&barrier);
     before = mallinfo2().uordblks;
-    fork_among(before);
+    if (count > 1 && strcmp(words[1], "kept") == 0) {
+        fork_among(before, trim);
+        fork_among(before, run_a_thread);
+        fork_among(before, trim_torn);
+    } else {
+        memset(kept, 0, sizeof kept);  // on a plan a pool has them
+        fork_among(before, trim);
+        fork_among(before, run_a_thread);
+    }
     is_done = 1;
     for (size_t number = 0; number < THREADS - 1; number++) {
         pthread_join(threads[number], NULL);

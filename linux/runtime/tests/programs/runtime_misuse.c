@@ -21,6 +21,14 @@ static void *frees(void *object) {
     }
 }
 
+static pthread_key_t late;
+
+static void *ends(void *object) {
+    free(malloc(10));
+    pthread_setspecific(late, object);
+    return NULL;
+}
+
 int main(int count, char **words) {
     const char *const more = count > 2 ? words[2] : "";
     if (strcmp(more, "beside") == 0) {
@@ -41,6 +49,12 @@ int main(int count, char **words) {
         while (!is_freed) {  // the thread goes on, with what it freed
         }
         free(object);
+    } else if (strcmp(words[1], "twice-late") == 0) {  // by a thread that has ended its magazines
+        pthread_t thread;
+        free(object);
+        pthread_key_create(&late, free);
+        pthread_create(&thread, NULL, ends, object);
+        pthread_join(thread, NULL);
     } else if (strcmp(words[1], "stack") == 0) {
         free(&local[16]);
     } else if (strcmp(words[1], "inside") == 0) {
