@@ -91,12 +91,15 @@ def build_image(
     return load_image(name, isa, elf, prefix, alignment)
 
 
-def stub_image(isa: str, address: int) -> Image:
-    """What calls the functions of another program, which is linked elsewhere, at an address."""
+def stub_image(isa: str, address: int, alignment: int) -> Image:
+    """What calls the functions of another program, which is linked elsewhere, at an address.
+
+    Its objects are at multiples of `alignment`.
+    """
     place = f"-Wl,--defsym=tau_image_address={address:#x}"
     with building():
         elf = kept(isa, "stub", native.sources(), (), [place])
-    return load_image("stub", isa, elf, "tau_none", ALIGNMENT_32_BYTES, address)
+    return load_image("stub", isa, elf, "tau_none", alignment, address)
 
 
 def load_image(

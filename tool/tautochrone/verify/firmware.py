@@ -124,7 +124,7 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
     start = (symbols.get(init, 0), argument)
     pointer = symbols.get("__global_pointer$", 0)
     program = Program(path.name, code.place, addresses, regions, ranges, start, pointer)
-    stub = stub_image(target, place)
+    stub = stub_image(target, place, build_of(plan).alignment_in("32"))
     return Firmware(path, plan, target, compiler, stub, program, bounds, baseline)
 
 

@@ -120,6 +120,26 @@ def test_a_firmware_as_planned_is_verified(planned: Path, target: str) -> None:
     assert name in {run.firmware for run in runs}
 
 
+@pytest.mark.parametrize("target", ["m4", "rv32"])
+def test_a_firmware_with_an_alignment_of_4_is_verified(
+    planned: Path, tmp_path: Path, target: str
+) -> None:
+    """Its objects are at multiples of 4; where the core has another alignment, it is named."""
+    for source in ("heap.c", "payload.c"):
+        (tmp_path / source).write_text((planned / source).read_text())
+    plan, elf = tmp_path / "plan.toml", tmp_path / "aligned.elf"
+    words = ("--alignment", 4, "--pools", "always", "-o", plan)
+    tau("plan", planned / "program.tau", *words, "--header", tmp_path / "heap_plan.h")
+    done = linked(tmp_path, target, elf.name)
+    assert "add -DTAU_ALIGNMENT=4 -DTAU_ALIGNMENT_BELOW_MAX=1" in done.stderr
+    built = ("-DTAU_ALIGNMENT=4", "-DTAU_ALIGNMENT_BELOW_MAX=1")
+    done = linked(tmp_path, target, elf.name, every=built)
+    assert done.returncode == 0, done.stderr
+    assert linked(planned, target, "other.elf", core=built, heap=built).returncode != 0
+    said = tau("verify", plan, planned / "program.tau", "--elf", elf).stdout
+    assert f"aligned.elf ({target}), program.tau: " in said and ", 0 refused; stack" in said
+
+
 @pytest.mark.parametrize(
     ("processor", "name"),
     [("cortex-m0plus", "ARMv6-M"), ("cortex-m23", "ARMv8-M Baseline"), ("cortex-m33", "")],
