@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 NAME = "build"
 DEFAULT = "TAU_ALIGNMENT_DEFAULT"
 WORD_BITS = {"32": 32, "host": 64}
+FLAGS = "-DTAU_ALIGNMENT=4 -DTAU_ALIGNMENT_BELOW_MAX=1"
 BELOW_MAX = (
     "objects that need 8 bytes, such as a double, must be requested with their alignment"
-    " (aligned_alloc); build the core with -DTAU_ALIGNMENT=4 -DTAU_ALIGNMENT_BELOW_MAX=1"
+    f" (aligned_alloc); build the core with {FLAGS}"
 )
 
 
@@ -81,10 +82,17 @@ def header(value: Built) -> list[str]:
     """As Section."""
     lines = [f"// Measured for a core built with {value.build.told()}."]
     lines += [f"// {target}: {version}" for target, version in value.compilers]
+    aligned = value.build.alignment_bytes
+    cause = (
+        f"the plan has an alignment of {aligned}: add {FLAGS}"
+        if aligned
+        else "the plan has another alignment: leave out -DTAU_ALIGNMENT, or tau plan --alignment 4"
+    )
     lines += [
-        f'TAU_STATIC_ASSERT(TAU_CHECK_LEVEL == {value.build.check_level} && TAU_JUNK_FILL == 0 &&',
-        f'                      TAU_ALIGNMENT == {value.build.alignment_bytes or DEFAULT},',
+        f'TAU_STATIC_ASSERT(TAU_CHECK_LEVEL == {value.build.check_level} && TAU_JUNK_FILL == 0,',
         '                  "the plan was measured with other options: tau plan --build FILE");',
+        f'TAU_STATIC_ASSERT(TAU_ALIGNMENT == {aligned or DEFAULT},',
+        f'                  "{cause}");',
     ]
     return lines
 
