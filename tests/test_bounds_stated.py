@@ -259,19 +259,49 @@ def test_the_headers_costs_are_those_of_the_code() -> None:
             assert f"| 0 | {plain} | {zbb} | {accesses} |" in row
 
 
-def test_the_readme_says_what_a_build_for_size_costs() -> None:
-    """The worst of malloc and free, checks off, against -O2."""
-    ratios = []
-    for _, system, verb, without in ROWS:
-        if verb in ("malloc", "free"):
-            for isa in TITLES:
-                size, speed = (
-                    heap_bound(system, isa, 0, option, verb, without) for option in ("-Os", "-O2")
-                )
-                ratios.append(size / speed)
-    assert (
-        f"-Os takes up to {max(ratios):.1f} times as many" in (REPOSITORY / "README.md").read_text()
-    )
+# README's rows: malloc and free in docs/spec/bounds.md, and the check level.
+README_ROWS = {
+    "TLSF, no checks": ("`tau_tlsf_malloc`", "`tau_tlsf_free`", 0),
+    "budgeted heap, no checks": ("`tau_budget_malloc`", "`tau_budget_free`", 0),
+    "served by one of its pools": (
+        "`tau_budget_malloc`, served by a bucket",
+        "`tau_budget_free`, of a bucket",
+        0,
+    ),
+    "TLSF, default checks": ("`tau_tlsf_malloc`", "`tau_tlsf_free`", 1),
+    "pools for bands, default checks": (
+        "`tau_pools_malloc`, within the limits",
+        "`tau_pools_free`",
+        1,
+    ),
+}
+README_PEERS = {"o1heap, no assertions": "off", "o1heap, assertions": "on"}
+
+
+def cells_of(page: Path, first: str) -> list[list[str]]:
+    """The cells after the first of each table row whose first cell is FIRST."""
+    rows = (line.strip("|").split("|") for line in page.read_text().splitlines() if "|" in line)
+    return [[cell.strip() for cell in row[1:]] for row in rows if row[0].strip() == first]
+
+
+def test_the_readme_states_the_bounds_of_the_pages() -> None:
+    """Of ours from docs/spec/bounds.md, at -O2 and -Os; of o1heap from docs/design/tlsf.md."""
+    readme, bounds = REPOSITORY / "README.md", REPOSITORY / "docs" / "spec" / "bounds.md"
+    for name, (malloc, free, level) in README_ROWS.items():
+        builds = [
+            [f"{one.split(', ')[level]} / {other.split(', ')[level]}" for one, other in pairs]
+            for pairs in map(zip, cells_of(bounds, malloc)[:2], cells_of(bounds, free)[:2])
+        ]
+        assert cells_of(readme, name) == [list(map("; ".join, zip(*builds, strict=True)))]
+    for name, checks in README_PEERS.items():
+        rows = [
+            cells_of(
+                REPOSITORY / "docs" / "design" / "tlsf.md",
+                f"o1heap 2, crate 0.0.2, {option}, checks {checks}",
+            )[0][:3]
+            for option in ("-O2", "-Os")
+        ]
+        assert cells_of(readme, name) == [list(map("; ".join, zip(*rows, strict=True)))]
 
 
 def test_what_must_be_reached_is() -> None:
