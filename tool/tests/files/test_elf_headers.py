@@ -1,12 +1,13 @@
 """The reader of programs that start agrees with pyelftools, and damage is an error that names it.
 
-Method: programs and libraries of this machine and a kernel of another one are read by both; numbers
-in their headers are replaced from a seed.
+Method: programs and libraries of this machine and of others are read by both; numbers in their
+headers are replaced from a seed.
 """
 
 import os
 import random
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,14 +24,20 @@ SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 MUTANTS = 300
 # The last two name no symbol; `alloc` ends the names of others.
 NAMES = ["malloc", "free", "exit", "tau_task", "alloc", "no_such_name"]
+# A library of 32-bit words.
+SMALL = "void *malloc(unsigned); void *tau_task(void) { return malloc(3); }"
 
 
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The files."""
-    kernel, _ = made_kernel.build(tmp_path_factory.mktemp("kernel"))
+    folder = tmp_path_factory.mktemp("kernel")
+    kernel, _ = made_kernel.build(folder)
+    small = folder / "small.so"
+    command = ["arm-none-eabi-gcc", "-fPIC", "-nostdlib", "-shared", "-xc", "-", "-o", str(small)]
+    subprocess.run(command, input=SMALL, text=True, check=True)
     programs = [sys.executable, shutil.which("true"), shutil.which("sh")]
-    return [*map(Path, programs), native.file(native.RUN_LIBRARY), kernel.path]
+    return [*map(Path, programs), native.file(native.RUN_LIBRARY), small, kernel.path]
 
 
 def test_it_agrees_with_pyelftools(paths: list[Path]) -> None:
@@ -51,7 +58,7 @@ def test_it_agrees_with_pyelftools(paths: list[Path]) -> None:
                 *(sections, defines),
             )
         seen |= set(defines.items())
-    assert {("malloc", True), ("malloc", False)} <= seen
+    assert {("malloc", True), ("malloc", False), ("tau_task", True)} <= seen
     assert not any(name in ("alloc", "no_such_name") for name, _ in seen)
 
 
