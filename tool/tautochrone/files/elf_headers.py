@@ -1,7 +1,7 @@
 """Reads the headers and the dynamic symbols of an ELF program that is about to start.
 
-pyelftools would take longer to load than the command itself, and it parses a program's whole hash
-table. Only headers, names of sections and the dynamic symbols are read, the rest of the file never.
+Only headers, names of sections and the dynamic symbols are read, the rest of the file never. To
+load pyelftools takes longer than that, and it parses a program's whole hash table.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class _Reader:
         self, names: Iterable[str], symbols: Section, sections: list[Section]
     ) -> dict[str, bool]:
         """As Program. It finds the names in the table of strings and compares places, since to
-        decode each of a large program's 150,000 symbols takes a second.
+        decode each of a large program's 150,000 symbols with pyelftools takes a second.
         """
         texts = self.data("its table of strings", sections[symbols.link])
         of_place = {place: name for name in names for place in _places(texts, name)}

@@ -5,20 +5,15 @@ built from the sources in this package with Debian's cross compiler, and kept in
 """
 
 import functools
-import hashlib
 import os
 import re
 import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from tautochrone import native
 from tautochrone.errors import TauError
 from tautochrone.record.program import EXIT_CANNOT_RECORD, interpreter
-from tautochrone.targets import kept_files, limited
-from tautochrone.targets.build import BuildError, cache_folder
 
 BUILD_SECONDS_MAX = 300
 VERSION_SECONDS_MAX = 60
@@ -101,6 +96,12 @@ class Emulation:
 
     def library(self) -> Path:
         """Return the recorder for this machine; build it if needed. Raises TauError."""
+        import hashlib
+        import tempfile
+
+        from tautochrone.targets import kept_files
+        from tautochrone.targets.build import BuildError, cache_folder
+
         root = native.sources()
         flags = _flags(root)
         files = [path for folder in SOURCES for path in sorted((root / folder).glob("*.c"))]
@@ -223,6 +224,10 @@ def _flags(root: Path) -> list[str]:
 
 def _run(command: list[str], target: Target, seconds_max: int) -> str:
     """Run a tool and return its output. Raises TauError with its first message."""
+    import subprocess
+
+    from tautochrone.targets import limited
+
     try:
         done = limited.run(command, seconds_max)
     except (OSError, subprocess.TimeoutExpired) as error:
