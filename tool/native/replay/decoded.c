@@ -28,13 +28,15 @@ static bool columns_allocate(struct tau_replay *replay) {
     return true;
 }
 
-// A misuse event is skipped, unless it makes a new object, which is then allocated.
+// A misuse event is skipped, unless it makes a new object, which is then allocated. What is skipped
+// gets slot 0: its own may be no object's, and runs fetch the slots of operations ahead.
 static struct tau_replay_op op_of_event(const struct tau_trace_columns *columns, size_t i) {
     struct tau_replay_op op = {columns->size_bytes[i], columns->slot[i], columns->op[i],
                                columns->align_log2[i], 0};
     if (columns->flags[i] != 0) {
         const bool leaves_object = op.op == TAU_TRACE_REALLOC && op.slot != TAU_TRACE_SLOT_NONE;
         op.op = leaves_object ? TAU_TRACE_MALLOC : TAU_REPLAY_OP_SKIP;
+        op.slot = leaves_object ? op.slot : 0;
     }
     const bool is_request = op.op <= TAU_TRACE_ALIGNED_ALLOC;
     if (is_request && op.size_bytes == 0) {

@@ -12,11 +12,13 @@ from tautochrone.facts import fault_format as faults
 from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.replay.session import Session
 from tautochrone.replay.systems.native import BUDGET, TLSF
-from testing.random_trace import MALLOC, REALLOC, random_trace, write_events
+from testing.random_trace import FREE, MALLOC, REALLOC, random_trace, write_events
 
 SIZES = [24, 56, 100, 104, 516, 900, 40_000]
 CLASSES = [(56, 3), (104, 9), (904, 2), (40_000, 1), (24, 5)]
 STEPS = 60
+SLOT_NONE = 0xFFFFFFFF
+UNKNOWN = 1  # the flag of a free of no object
 
 
 def sessions(trace: OpenTrace, layout: str, check_level: int) -> list[Session]:
@@ -77,3 +79,15 @@ def test_a_bucket_takes_what_the_shared_heap_cannot_grow(tmp_path: Path) -> None
             assert (checked.fault, checked.fault_event) == (placed.fault, placed.fault_event)
             ends.add(int(checked.fault_event))
     assert ends == {0, 1, 3}  # the realloc never fails: the bucket is free
+
+
+@pytest.mark.parametrize("in_memory_max", [0, 1 << 24])
+def test_a_free_of_no_object_is_passed_over(tmp_path: Path, in_memory_max: int) -> None:
+    """Regression: the slot of such an event is no object's, and it was fetched ahead."""
+    events = [(MALLOC, 0, 40, 0), *[(FREE, SLOT_NONE, 0, 0)] * 20, (MALLOC, 1, 3000, 0)]
+    flags = [0, *[UNKNOWN] * 20, 0]
+    trace = OpenTrace(write_events(tmp_path / "t.tau", events, flags), in_memory_max)
+    with Session(trace, TLSF) as session:
+        assert session.run(1 << 16, checked=False).fault == faults.COMPLETED
+        failed = session.run(2048, checked=False)
+        assert failed.fault != faults.COMPLETED and failed.fault_event == 21
