@@ -270,7 +270,9 @@ def _choice(
     """Both heaps, and the classes that are taken."""
     pooled, plain, classes = found.heap_bytes, found.plain_heap_bytes, found.classes
     if not classes:
-        return pools.Choice(plain, plain, 0.0, False, "no pool saves anything"), ()
+        is_cut = any(start.refused == replayed.NOT_TRIED for start in found.starts)
+        why = "the search was interrupted early" if is_cut else "no pool saves anything"
+        return pools.Choice(plain, plain, 0.0, False, why), ()
     if wanted.planner != REPLAYED:
         return pools.Choice(pooled, plain, 0.0, True, f"--planner {wanted.planner}"), classes
     heaps = None if spread is None else (spread.plain.least, spread.plain.most)
