@@ -141,7 +141,7 @@ WITHOUT_STRICT = "run it without --strict: the result says what does not fit the
     "--lock",
     is_flag=True,
     help="Map and lock all memory before the program starts, so that malloc and free make no page "
-    "fault and no system call (default: map a page when it is used).",
+    "fault and no system call; needs --plan (default: map a page when it is used).",
 )
 @click.option(
     "--children",
@@ -184,7 +184,7 @@ def command(
     force: bool,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run PROGRAM with its heap in exactly the memory of its plan.
+    """Run PROGRAM with its heap in exactly the memory of its plan, or on our heap without one.
 
     \b
     tau run --plan plan.toml -- ./program --its arguments
@@ -194,7 +194,8 @@ def command(
     tau run -- ./program
 
     Requests that do not fit the plan are served from a spill heap, counted, and reported. With a
-    plan of `tau plan --guarantee`, the report says how near each band came to its limit.
+    plan of `tau plan --guarantee`, the report says how near each band came to its limit. Without a
+    plan, the heap grows with the program, and large free memory goes back to the system.
     """
     words = _words(arguments)
     given = {

@@ -16,7 +16,7 @@ WORD_BITS = {"32": 32, "host": 64}
 FLAGS = "-DTAU_ALIGNMENT=4 -DTAU_ALIGNMENT_BELOW_MAX=1"
 BELOW_MAX = (
     "objects that need 8 bytes, such as a double, must be requested with their alignment"
-    f" (aligned_alloc); build the core with {FLAGS}"
+    f" (aligned_alloc); build the core, and the recorder of C++ and Rust, with {FLAGS}"
 )
 
 

@@ -248,6 +248,7 @@ def command(
     its margin is larger.
 
     With recordings of accesses, the plan also states the frames that a heap on pages reserves.
+    Ctrl-C ends a long search, and the best plan so far is written; a second one writes nothing.
     """
     traces = of_one_program(traces, only)
     outputs = [path for path in (plan_path, header_path) if path is not None]
