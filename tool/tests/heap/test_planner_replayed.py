@@ -16,7 +16,13 @@ import pytest
 from tautochrone.errors import TauError
 from tautochrone.plan.file import Plan, PlanClass, plan_text
 from tautochrone.heap.planners import replayed
-from tautochrone.heap.recordings import Classes, Meter, ReplayedRecording, held_by_all
+from tautochrone.heap.recordings import (
+    Classes,
+    Meter,
+    ReplayedRecording,
+    SearchEnded,
+    held_by_all,
+)
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.profile import Profile, profile_of
 from tautochrone.replay.run import completes, safe_heap, smallest_heap
@@ -322,6 +328,26 @@ def test_a_change_that_only_one_recording_gains_by_is_no_gain(
     found = replayed.plan(profile_with(tmp_path, 1), recordings, 64)
     assert found.heap_bytes == max(one.smallest_heap(found.classes) for one in recordings)
     assert found.heap_bytes <= max(one.smallest_heap((PlanClass(24, 20),)) for one in recordings)
+
+
+def test_an_interrupted_search_takes_what_was_found_for_one_recording(tmp_path: Path) -> None:
+    """The plans of single recordings are done then, and that for all is not."""
+    gains, other = each_bucket(of_24=-40, of_32=-40), each_bucket()
+    recordings = [Growing(80_000, gains), Growing(50_000, other)]
+    own, ticks = [profile_with(tmp_path, 2)] * 2, [0]
+
+    def tick() -> None:
+        ticks[0] += 1
+        if ticks[0] > last:
+            raise SearchEnded
+
+    last = 1 << 30
+    for recording in recordings:
+        replayed.plan(own[0], [recording], 64, tick)
+    ticks, last = [0], ticks[0]
+    found, alone = replayed.plan_several(own[0], own, recordings, 64, tick)
+    assert ticks[0] > last and alone[0]
+    assert found.classes == alone[0]
 
 
 @pytest.mark.parametrize(("saved", "is_worth"), [(0.055, False), (0.07, True)])

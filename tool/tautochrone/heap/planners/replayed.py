@@ -24,7 +24,7 @@ Replays and replayed events bound the work, not time. So equal input gives an eq
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 from tautochrone.heap.planners import starts
@@ -224,7 +224,7 @@ def plan(
     _prefix_checks(search)
     given = starts.formula_starts(profile, classes_max)
     given += others
-    return _measured(search, _ends(search, given), given)
+    return _measured(search, _ends(search, given), given, {name for name, _ in others})
 
 
 def _safe_bytes(
@@ -310,13 +310,20 @@ def _change_counts(search: _Search, given: Sequence[Classes]) -> None:
 
 
 def _measured(
-    search: _Search, ends: Sequence[_End], given: Sequence[tuple[str, Classes]]
+    search: _Search,
+    ends: Sequence[_End],
+    given: Sequence[tuple[str, Classes]],
+    found_before: Container[str],
 ) -> Measured:
-    """The best of starts and results, measured as `tau replay` does, or plain TLSF."""
+    """The best of starts and results, measured as `tau replay` does, or plain TLSF.
+
+    After an interruption, only starts that searches have found are measured: `found_before`.
+    """
     found = [((), search.plain_bytes)]
     refusals = []
-    for _, classes in given:
-        refused, heap_bytes = _judged(search, classes)
+    for name, classes in given:
+        is_tried = name in found_before or not search.meter.is_ended
+        refused, heap_bytes = _judged(search, classes) if is_tried else (NOT_TRIED, 0)
         refusals.append(refused)
         if not refused:
             found.append((classes, heap_bytes))
@@ -354,8 +361,6 @@ def _judged(search: _Search, classes: Classes) -> tuple[str, int]:
     """Return why `classes` are not admitted, or "" and the heap that they need."""
     if not classes:
         return NO_CLASS, search.plain_bytes
-    if search.meter.is_ended:
-        return NOT_TRIED, 0
     if search.most_bytes(classes) < search.profile.peak_live_bytes:
         return NO_RETURN, 0
     if not search.passes_prefixes(classes):
