@@ -131,7 +131,7 @@ TEST_CASE(control_block_is_as_small_as_stated) {
 }
 
 TEST_CASE(large_pools_work) {
-    unsigned bits_max = TAU_WORD_BITS == 32 ? 30 : 36;
+    const unsigned bits_max = TAU_WORD_BITS == 32 ? 30 : TAU_BITS_SCAN ? 36 : 33;
     for (unsigned bits = 20; bits <= bits_max; bits++) {
         size_t size = (size_t)1 << bits;
         void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
