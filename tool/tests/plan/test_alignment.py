@@ -147,6 +147,14 @@ def test_a_service_refuses_such_a_plan(tmp_path: Path, recording: Path) -> None:
     assert "is a plan for a 32-bit target" in done.stderr
 
 
+def test_a_peer_keeps_its_own_alignment(tmp_path: Path, recording: Path) -> None:
+    """The build is our heaps'."""
+    build = tmp_path / "build.toml"
+    build.write_text("alignment_bytes = 4\n")
+    done = tau("replay", recording, "--on", "tlsf,first-fit", "--build", build)
+    assert done.returncode == 0 and "first-fit needs least" in done.stdout
+
+
 USER = """#include "plan.h"
 static _Alignas(TAU_PLAN_ALIGNMENT) unsigned char memory[TAU_PLAN_HEAP_BYTES];
 int main(void) {

@@ -20,6 +20,7 @@ from tautochrone.console.bars import progress
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.files import elf_file, input_file
+from tautochrone.machine.core_build import ALIGNMENT_BYTES
 from tautochrone.machine.images import (
     ALIGNMENT_32_BYTES,
     FUNCTIONS,
@@ -218,6 +219,17 @@ class FirstFit(Native):
     """The first-fit list: its instructions can be counted, and have no bound."""
 
     targets: ClassVar[tuple[str, ...]] = ()
+
+    def session(
+        self,
+        trace: OpenTrace,
+        plan: Any = None,
+        layout: str = "32",
+        check_level: int | None = None,
+        alignment: int | None = None,
+    ) -> Session:
+        """See Native. Its objects have the layout's alignment in every build."""
+        return super().session(trace, plan, layout, check_level, ALIGNMENT_BYTES[layout])
 
     def counts(self, trace: OpenTrace, options: Options, build: Build, plan: Any) -> Counts | None:
         """The instructions of its calls on a target."""
