@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 from sources import tree_files
 
-from tautochrone.machine.core_build import FASTEST, Build
-from tautochrone.machine.longest_path import SHARED_FUNCTIONS, UNUSED_FUNCTIONS, bound_of_image
-from tautochrone.machine.images import core_image
 from tautochrone.tile.cycle_bounds import tile_bounds
 from tautochrone.tile.systems import tile_system
 
@@ -143,29 +140,6 @@ def test_quoted_items_of_the_papers_are_defined() -> None:
 
 def test_the_readmes_picture_is_small() -> None:
     assert (ROOT / "docs" / "report.png").stat().st_size < 200_000
-
-
-WITHIN = "pools for bands, within their limits"
-
-
-def test_the_readmes_bounds_are_those_of_the_code() -> None:
-    rows = {
-        "TLSF": ("tlsf", (), FASTEST),
-        "budgeted heap": ("budget", (), FASTEST),
-        "budgeted heap, served by a pool": ("budget", SHARED_FUNCTIONS, FASTEST),
-        WITHIN: ("pools", UNUSED_FUNCTIONS["pools"], FASTEST),
-        "TLSF, default checks, -Os": ("tlsf", (), Build()),
-        "budgeted heap, default checks, -Os": ("budget", (), Build()),
-        f"{WITHIN}, default checks, -Os": ("pools", UNUSED_FUNCTIONS["pools"], Build()),
-    }
-    text = (ROOT / "README.md").read_text()
-    for name, (system, without, build) in rows.items():
-        cells = []
-        for isa in ("rv32", "m4"):
-            image = core_image(system, isa, build)
-            malloc, free = (bound_of_image(image, verb, without) for verb in ("malloc", "free"))
-            cells.append(f"{malloc} / {free}")
-        assert f"| {name} | {' | '.join(cells)} |" in text
 
 
 def test_the_readmes_cycles_are_those_of_the_tile() -> None:
