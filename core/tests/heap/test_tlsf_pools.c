@@ -4,6 +4,7 @@
 // step.
 #include <sys/mman.h>
 
+#include "core/private/bits.h"
 #include "core/tests/heap/tlsf_heap.h"
 
 enum { WORD = sizeof(tau_word), UNIT = TAU_ALIGNMENT };

@@ -36,7 +36,7 @@ def sessions(trace: OpenTrace, layout: str, check_level: int) -> list[Session]:
 def test_an_unchecked_run_ends_at_the_event_of_a_checked_one(
     tmp_path: Path, seed: int, layout: str, check_level: int
 ) -> None:
-    """[REPLAY-16] With every operation, from heaps that are far too small to ones that hold."""
+    """[REPLAY-17] With every operation, from heaps that are far too small to ones that hold."""
     source = random.Random(seed)
     path = random_trace(tmp_path / "t.tau", seed, events=2500, sizes=SIZES if seed % 2 else None)
     trace = OpenTrace(path, 0 if seed == 3 else 1 << 24)
@@ -56,7 +56,7 @@ def test_an_unchecked_run_ends_at_the_event_of_a_checked_one(
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_heap_holds_below_what_its_blocks_take(tmp_path: Path, seed: int) -> None:
-    """[REPLAY-16] And the bound is more than the peak of live bytes: headers and tables count."""
+    """[REPLAY-17] And the bound is more than the peak of live bytes: headers and tables count."""
     trace = OpenTrace(random_trace(tmp_path / "t.tau", seed, events=800, live_max=30))
     peak = int(trace.facts.peak_live_bytes)
     for session in sessions(trace, "32", 1):
@@ -68,7 +68,7 @@ def test_no_heap_holds_below_what_its_blocks_take(tmp_path: Path, seed: int) -> 
 
 
 def test_a_bucket_takes_what_the_shared_heap_cannot_grow(tmp_path: Path) -> None:
-    """[REPLAY-16] Heaps of every size, among them those in which only a bucket is left."""
+    """[REPLAY-17] Heaps of every size, among them those in which only a bucket is left."""
     events = [(MALLOC, 0, 40, 0), (MALLOC, 1, 3000, 0), (REALLOC, 0, 104, 0), (MALLOC, 2, 104, 0)]
     trace = OpenTrace(write_events(tmp_path / "t.tau", events))
     plan = SimpleNamespace(classes=[(104, 1)])
@@ -91,3 +91,18 @@ def test_a_free_of_no_object_is_passed_over(tmp_path: Path, in_memory_max: int) 
         assert session.run(1 << 16, checked=False).fault == faults.COMPLETED
         failed = session.run(2048, checked=False)
         assert failed.fault != faults.COMPLETED and failed.fault_event == 21
+
+
+@pytest.mark.parametrize("layout", ["32", "host"])
+def test_a_class_of_any_size_is_found(tmp_path: Path, layout: str) -> None:
+    """[REPLAY-17] At both ends of the table of classes, and far above it as the last class."""
+    unit = 8 if layout == "32" else 16
+    sizes = [unit * units for units in (2046, 2047, 2048, 4000)]
+    trace = OpenTrace(random_trace(tmp_path / "t.tau", 5, events=600, sizes=sizes, live_max=9))
+    peak = int(trace.facts.peak_live_bytes)
+    for last in sizes:
+        classes = [(100, 2), *((size, 1) for size in sizes if size != last), (last, 1)]
+        with Session(trace, BUDGET, SimpleNamespace(classes=classes, layout=layout), layout) as own:
+            for heap_bytes in range(peak // 8 * 8, peak * 2, peak // 256 * 8):
+                checked, placed = own.run(heap_bytes), own.run(heap_bytes, checked=False)
+                assert (checked.fault, checked.fault_event) == (placed.fault, placed.fault_event)
