@@ -9,14 +9,15 @@
 // Bytes of the block that serves REQUEST with EXTRA more bytes in its tail. 0 if REQUEST is 0 or
 // larger than any pool.
 TAU_INLINE tau_word tlsf_needed(const struct tau_tlsf *heap, size_t request, size_t extra) {
-    const size_t beyond = extra + TLSF_CANARY_BYTES + TLSF_WORD_BYTES + TAU_ALIGNMENT - 1;
+    const size_t own = extra + TLSF_CANARY_BYTES + TLSF_WORD_BYTES;
+    const size_t beyond = own + TAU_ALIGNMENT - 1;
     const size_t size = (request + beyond) & ~(size_t)(TAU_ALIGNMENT - 1);
     if (extra != 0 && (request == 0 || request + beyond < request)) {
         return 0;
     }
     if (size - TLSF_BLOCK_MIN_BYTES > tlsf_fields_of(heap)->range_bytes) {
         // Too large, 0, so large that the sum wrapped around, or less than the smallest block.
-        return request - 1 < TLSF_BLOCK_MIN_BYTES - (beyond - (TAU_ALIGNMENT - 1))
+        return own < TLSF_BLOCK_MIN_BYTES && request - 1 < TLSF_BLOCK_MIN_BYTES - own
                    ? TLSF_BLOCK_MIN_BYTES
                    : 0;
     }
