@@ -85,6 +85,7 @@ class HostLibrary(Native):
         plan: Any = None,
         layout: str = HOST,
         check_level: int | None = None,
+        alignment: int | None = None,
     ) -> Session:
         """Link it, and prepare it for many runs of a trace. A context manager."""
         linked = str(_shared(Path(self.arena.library)))
