@@ -59,7 +59,7 @@ struct tau_page tau_region_tree_find(const struct tau_region_tree *tree, struct 
 
 // Whether a region starts after PAGE. *START is the first such start, or UINT32_MAX if there is
 // none.
-// Cost: at most 89 instructions (58 with Zbb). 9 memory accesses, plus 4 in the table.
+// Cost: at most 91 instructions (58 with Zbb). 9 memory accesses, plus 4 in the table.
 bool tau_region_tree_next(const struct tau_region_tree *tree, struct tau_page page,
                           struct tau_page *start);
 
