@@ -23,7 +23,7 @@ from tautochrone.plan.file import Plan, PlanClass
 from tautochrone.heap.profile import profile_of
 from tautochrone.replay import emulator
 from tautochrone.replay.open_trace import open_trace_for_replay
-from tautochrone.replay.run import replay, smallest_heap
+from tautochrone.replay.run import replay, safe_heap
 from tautochrone.replay.systems import system_named
 from tautochrone.replay.systems.native import Native
 from tautochrone.trace.file import open_trace
@@ -115,7 +115,7 @@ def allocated(model: Tlsf | Budget, row: Any, size: int, old: int | None) -> int
 @pytest.mark.parametrize("system", ["tlsf", "budget"])
 @pytest.mark.parametrize("spare", [1.0, 1.5])
 def test_all_sides_place_alike(system: str, spare: float, recorded: Path, plan: Plan) -> None:
-    heap_bytes = int(smallest_heap(recorded, system, plan) * spare) // 8 * 8
+    heap_bytes = int(safe_heap(recorded, system, plan) * spare) // 8 * 8
     core = replay(recorded, system, plan, heap_bytes)
     assert core.held and core.events > 1000
     hashed, blocks, headers = placement_of(model_of(system, heap_bytes, plan), recorded)
@@ -133,7 +133,7 @@ def test_all_sides_place_alike(system: str, spare: float, recorded: Path, plan: 
 
 def test_the_map_shows_the_models_objects(recorded: Path, plan: Plan) -> None:
     """At each instant, the share of each part of the heap that objects have, rounded up."""
-    heap_bytes, rows, columns = 2 * smallest_heap(recorded, "budget", plan), 20, 7
+    heap_bytes, rows, columns = 2 * safe_heap(recorded, "budget", plan), 20, 7
     system = system_named("budget")
     assert isinstance(system, Native)
     trace = open_trace_for_replay(recorded)
@@ -162,6 +162,6 @@ def test_the_map_shows_the_models_objects(recorded: Path, plan: Plan) -> None:
 
 def test_another_heap_places_otherwise(recorded: Path, plan: Plan) -> None:
     """The hash tells placements apart: without this, agreement would mean nothing."""
-    tight = smallest_heap(recorded, "tlsf", plan)
+    tight = safe_heap(recorded, "tlsf", plan)
     hashes = {replay(recorded, name, plan, 2 * tight).placement_hash for name in ("tlsf", "budget")}
     assert len(hashes) == 2

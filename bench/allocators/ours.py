@@ -32,16 +32,12 @@ def counts(
     return emulator.count_calls(image, trace, plan=plan)
 
 
-def footprint(trace: Path, system: str, plan: Plan | None = None, layout: str = "32") -> int:
-    """The smallest heap in bytes, control structures included. A system that grows its heap: the
-    memory that it took. A plan without classes is plain TLSF, as the plan itself says."""
+def safe_heap(trace: Path, system: str, plan: Plan | None = None, layout: str = "32") -> int:
+    """The heap from which on every sampled size holds, control structures included.
+
+    See replay/search.py. A system that grows its heap: the memory that it took. A plan without
+    classes is plain TLSF, as the plan itself says.
+    """
     if plan is not None and not plan.classes:
         system, plan = "tlsf", None
-    return run.smallest_heap(trace, system, plan=plan, layout=layout)
-
-
-def safe_heap(trace: Path, system: str, plan: Plan | None = None) -> int:
-    """The heap from which on every sampled size holds (replay/search.py), as `footprint`'s."""
-    if plan is not None and not plan.classes:
-        system, plan = "tlsf", None
-    return run.safe_heap(trace, system, plan)
+    return run.safe_heap(trace, system, plan, layout)

@@ -35,20 +35,16 @@ def counts(name: str, isa_name: str, trace: Path, **options: int) -> emulator.Co
 
 
 def safe_heap(name: str, isa_name: str, trace: Path) -> int:
-    """The arena from which on every sampled size completes, found as ours (replay/search.py)."""
-    return system(name, isa_name).safe_heap(open_trace_for_replay(trace))
+    """The arena from which on every sampled size completes, found as ours (replay/search.py).
 
-
-def footprint(name: str, isa_name: str, trace: Path) -> int:
-    """The smallest arena that completes TRACE, with the peer's variables outside it.
-
-    ISA_NAME "host": the crate as a library of this machine, in its own 64-bit layout.
+    The peer's variables are outside it. ISA_NAME "host": the crate as a library of this machine, in
+    its own 64-bit layout.
     """
     decoded = open_trace_for_replay(trace)
     if isa_name != library.HOST:
-        return system(name, isa_name).smallest_heap(decoded)
+        return system(name, isa_name).safe_heap(decoded)
     if PEERS[name].kind != "rust":
         raise PeerMissing(f"{PEERS[name].title} has no package for this machine")
     crate = library.named(f"{library.PREFIX}{rust_library(name, HOST_TARGET)}")
     assert isinstance(crate, library.HostLibrary)
-    return crate.smallest_heap(decoded, None, library.HOST, None, None)
+    return crate.safe_heap(decoded, None, library.HOST)

@@ -87,7 +87,7 @@ def test_a_peer_of_another_machine_is_refused(trace: Path) -> None:
     with pytest.raises(images.PeerMissing, match="no package"):
         peers.system("picolibc", "m4")
     with pytest.raises(images.PeerMissing, match="no package"):
-        peers.footprint("newlib", "host", trace)
+        peers.safe_heap("newlib", "host", trace)
 
 
 def test_inputs_are_the_same_every_time() -> None:

@@ -21,7 +21,8 @@ from bench.recording import record
 from bench.runner import Bench, Given
 from tautochrone.console.output import note
 from tautochrone.plan.file import with_margin
-from tautochrone.heap.recordings import Classes, ReplayedRecording, held_by_all
+from tautochrone.heap.recordings import Classes, ReplayedRecording
+from tautochrone.heap.safe import bisected_heap, safe_heap
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.trace.file import open_trace
 
@@ -70,7 +71,7 @@ def tried(
     refused = {}
     for margin in MARGINS:
         heap_bytes = with_margin(measured_bytes, margin, LAYOUT)
-        heap_bytes = held_by_all(own, classes, heap_bytes, ALIGNMENT_BYTES)
+        heap_bytes = safe_heap(own, classes, ALIGNMENT_BYTES, heap_bytes)
         held = [one.completed(classes, heap_bytes) >= one.events for one in fresh]
         refused[f"{margin:g}"] = held.count(False)
     needs = [smallest(one, classes, measured_bytes) for one in fresh]
@@ -93,7 +94,7 @@ def measure(name: str) -> dict[str, Any]:
     three = make_plan([paths[index] for index in THREE], Wanted(layout=LAYOUT))
     # make_plan of one recording finds the same pools as its search of each alone.
     rows = [
-        tried(recordings, [index], classes, recordings[index].smallest_heap(classes))
+        tried(recordings, [index], classes, bisected_heap(recordings[index], classes))
         for index, classes in zip(FIVE, five.alone, strict=True)
     ]
     found["1"] = rows

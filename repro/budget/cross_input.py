@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.allocators import programs
-from bench.allocators.ours import footprint, plan_of
+from bench.allocators.ours import safe_heap, plan_of
 from tautochrone.machine.core_build import FASTEST
 from tautochrone.console.output import note
 from tautochrone.heap.plan import Wanted, make_plan
@@ -26,15 +26,15 @@ def measure_program(program: str, inputs: dict[str, Path]) -> dict[str, Any]:
         with open_trace(trace) as reader:
             row["peak_live_bytes"][which] = int(reader.totals.peak_live_bytes)
             row["events"][which] = int(reader.totals.events)
-        row["tlsf"][which] = footprint(trace, "tlsf")
+        row["tlsf"][which] = safe_heap(trace, "tlsf")
     both = make_plan(list(inputs.values()), Wanted(layout="32", build=FASTEST)).plan
     row["both"] = {
-        which: footprint(trace, "budget", both) / row["tlsf"][which]
+        which: safe_heap(trace, "budget", both) / row["tlsf"][which]
         for which, trace in inputs.items()
     }
     for planner in PLANNERS:
         plan = plan_of(inputs["a"], planner)
-        own, other = (footprint(inputs[which], "budget", plan) for which in ("a", "b"))
+        own, other = (safe_heap(inputs[which], "budget", plan) for which in ("a", "b"))
         row[planner] = {
             "a": own,
             "b": other,

@@ -22,7 +22,7 @@ from typing import Any
 from bench.allocators import peers
 from bench.allocators.images import PeerMissing
 from repro.budget import workload
-from bench.allocators.ours import bands_of, footprint, plan_of
+from bench.allocators.ours import bands_of, safe_heap, plan_of
 from repro.budget.traces import trace_of
 from tautochrone.console.output import note
 
@@ -37,25 +37,25 @@ def budgeted(planner: str, layout: str, plan_seed: int | None = None) -> Measure
     def measure_one(name: str, seed: int, trace: Path) -> int:
         planned = trace if plan_seed is None else trace_of(name, plan_seed)
         plan = plan_of(planned, planner, layout)
-        return footprint(trace, "budget", plan, layout)
+        return safe_heap(trace, "budget", plan, layout)
 
     return measure_one
 
 
 def plain(system: str, layout: str) -> Measure:
     """A system of the replayer."""
-    return lambda name, seed, trace: footprint(trace, system, None, layout)
+    return lambda name, seed, trace: safe_heap(trace, system, None, layout)
 
 
 def bands(layout: str) -> Measure:
     """Pools for bands of sizes, which cannot fail within the recorded limits."""
-    return lambda name, seed, trace: footprint(trace, "pools", bands_of(trace, layout), layout)
+    return lambda name, seed, trace: safe_heap(trace, "pools", bands_of(trace, layout), layout)
 
 
 def peer(name_of_peer: str, isa: str) -> Measure:
     """A peer from a package: `isa` rv32 or m4 in the emulator, host as a library of this machine.
     """
-    return lambda name, seed, trace: peers.footprint(name_of_peer, isa, trace)
+    return lambda name, seed, trace: peers.safe_heap(name_of_peer, isa, trace)
 
 
 SYSTEMS_32: dict[str, Measure] = {

@@ -16,7 +16,7 @@ compile: its total is the heap, a lower bound.
 from typing import Any
 
 from repro.budget.figure5 import SYSTEMS_32, Measure
-from bench.allocators.ours import bands_of, footprint, plan_of
+from bench.allocators.ours import bands_of, safe_heap, plan_of
 from repro.budget.traces import RESULTS, trace_of
 from tautochrone.console.output import note
 
@@ -45,11 +45,11 @@ def heap_bytes(divide_by: int) -> dict[str, int]:
     plan = plan_of(trace, "replayed")
     lea: dict[str, Measure] = {name: SYSTEMS_32[name] for name in LEA.values()}
     return {
-        "budget": footprint(trace, "budget", plan),
-        "bands": footprint(trace, "pools", bands_of(trace)),
-        "static": footprint(trace, "static"),
-        "tlsf": footprint(trace, "tlsf"),
-        "kingsley": footprint(trace, "kingsley"),
+        "budget": safe_heap(trace, "budget", plan),
+        "bands": safe_heap(trace, "pools", bands_of(trace)),
+        "static": safe_heap(trace, "static"),
+        "tlsf": safe_heap(trace, "tlsf"),
+        "kingsley": safe_heap(trace, "kingsley"),
         **{name: measure(WORKLOAD, SEED, trace) for name, measure in lea.items()},
     }
 

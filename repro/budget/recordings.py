@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.allocators import programs
-from bench.allocators.ours import footprint, plan_of
+from bench.allocators.ours import safe_heap, plan_of
 from tautochrone.machine.core_build import FASTEST
 from tautochrone.console.output import note
 from tautochrone.heap.plan import Wanted, make_plan
@@ -22,10 +22,10 @@ COSTLY = 1.02  # what a plan may cost on another input, over plain TLSF
 
 def measure_pair(inputs: dict[str, Path]) -> dict[str, Any]:
     """Heaps over plain TLSF's: each planner's plan of one input on both, and the plan of both."""
-    tlsf = {which: footprint(trace, "tlsf") for which, trace in inputs.items()}
+    tlsf = {which: safe_heap(trace, "tlsf") for which, trace in inputs.items()}
 
     def over_tlsf(plan: Any) -> dict[str, float]:
-        return {w: footprint(trace, "budget", plan) / tlsf[w] for w, trace in inputs.items()}
+        return {w: safe_heap(trace, "budget", plan) / tlsf[w] for w, trace in inputs.items()}
 
     return {
         "both": over_tlsf(make_plan(list(inputs.values()), IN_32_BITS).plan),

@@ -75,17 +75,17 @@ def test_the_budget_needs_no_more_than_plain_tlsf() -> None:
     trace = traces.trace_of("W4", 0, 1, 3000)
     plan = ours.plan_of(trace, "replayed")
     peak = workload.peak_live_bytes(workload.WORKLOADS["W4"], 0, 3000)
-    budget = ours.footprint(trace, "budget", plan)
-    assert peak <= budget <= ours.footprint(trace, "tlsf")
+    budget = ours.safe_heap(trace, "budget", plan)
+    assert peak <= budget <= ours.safe_heap(trace, "tlsf")
 
 
 def test_bands_hold_what_static_allocation_holds_and_need_their_tables_more() -> None:
     """[P1-23] Four sizes that peak together: a band each, and one block less holds no more."""
     trace = traces.trace_of("W4", 0, 1, 3000)
-    plan, static = ours.bands_of(trace), ours.footprint(trace, "static")
+    plan, static = ours.bands_of(trace), ours.safe_heap(trace, "static")
     assert len(plan.classes) == 4
     assert 0 < plan.heap_bytes - static < 300
-    assert ours.footprint(trace, "pools", plan) == plan.heap_bytes
+    assert ours.safe_heap(trace, "pools", plan) == plan.heap_bytes
     assert not completes(trace, "pools", plan.heap_bytes - 8, plan)
 
 

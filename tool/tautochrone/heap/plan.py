@@ -28,7 +28,7 @@ from tautochrone.plan.file import (
 from tautochrone.heap import pools
 from tautochrone.heap.margin import Margin, margin_of
 from tautochrone.heap.planners import replayed, starts
-from tautochrone.heap.recordings import Classes, ReplayedRecording, SearchEnded, common_heap
+from tautochrone.heap.recordings import Classes, ReplayedRecording, SearchEnded
 from tautochrone.heap.safe import safe_heap
 from tautochrone.heap.spread import Spread, spread_of
 from tautochrone.heap.profile import Profile, profile_of
@@ -158,7 +158,7 @@ def make_plan(
         optimal_within = _distance(measured, profile.peak_live_bytes)
     plan = Plan(
         classes=classes,
-        heap_bytes=safe_heap(recordings, classes, heap_bytes, alignment),
+        heap_bytes=safe_heap(recordings, classes, alignment, heap_bytes),
         planner=wanted.planner,
         optimal_within=math.ceil(optimal_within * 1e6) / 1e6,
         margin=chosen.fraction,
@@ -221,8 +221,6 @@ def _searched_in_part(
     parts = [ReplayedRecording(each, wanted.layout, wanted.build) for each in traces]
     of_parts = profile_of(traces, profile.granule_bytes, wanted.skip_misuse)
     searched = _searched(of_parts, parts, wanted, tick)
-    for recording in recordings:
-        recording.find_smallest([searched.found.classes, ()])
     found = _measure(searched.found.classes, recordings, profile.granule_bytes, tick)
     if found.heap_bytes >= found.plain_heap_bytes:
         found = replace(found, classes=(), heap_bytes=found.plain_heap_bytes)
@@ -334,13 +332,9 @@ def _measure(
     """The safe heaps of `classes` and of plain TLSF."""
     heaps: list[int] = []
     for system in (classes, ()):
-        needed = []
-        for recording in recordings:
-            needed.append(recording.smallest_heap(system))
-            with contextlib.suppress(SearchEnded):  # a formula's classes are all there is
-                tick()
-        common = common_heap(recordings, system, needed, alignment_bytes)
-        heaps.append(safe_heap(recordings, system, common, alignment_bytes))
+        heaps.append(safe_heap(recordings, system, alignment_bytes))
+        with contextlib.suppress(SearchEnded):  # a formula's classes are all there is
+            tick()
     return replayed.Measured(classes, heaps[0], heaps[1])
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tautochrone.errors import TauError
 from tautochrone.heap.guarantee import Guaranteed
 from tautochrone.heap.plan import Wanted, make_plan
-from tautochrone.heap.recordings import ReplayedRecording, common_heap
+from tautochrone.heap.recordings import ReplayedRecording
 from tautochrone.heap.safe import safe_heap
 
 
@@ -33,15 +33,9 @@ def recorded_order(made: Guaranteed, wanted: Wanted, is_compared: bool) -> Recor
     layout, unit = made.plan.layout, made.plan.alignment_unit
     try:
         recordings = [ReplayedRecording(each, layout, wanted.build) for each in made.readers]
-        smallest = [recording.smallest_heap(()) for recording in recordings]
-        tlsf_bytes = 0
-        if all(smallest):
-            pairs = zip(recordings, smallest, strict=True)
-            alone = [safe_heap([one], (), heap_bytes, unit) for one, heap_bytes in pairs]
-            tlsf_bytes = safe_heap(recordings, (), common_heap(recordings, (), alone, unit), unit)
+        return RecordedOrder(safe_heap(recordings, (), unit), None)
     except TauError:  # too large for the layout
-        tlsf_bytes = 0
-    return RecordedOrder(tlsf_bytes or None, None)
+        return RecordedOrder(None, None)
 
 
 def told(order: RecordedOrder) -> list[str]:

@@ -28,7 +28,7 @@ EVENTS_SHARED_MIN = 50_000  # a shorter recording is replayed sooner than a thre
 
 
 class Recording(Protocol):
-    """A recording that can be replayed. replay/search.py defines `smallest_heap`."""
+    """A recording that can be replayed."""
 
     events: int
     lowest_bytes: int
@@ -36,10 +36,6 @@ class Recording(Protocol):
 
     def completed(self, classes: Classes, heap_bytes: int) -> int:
         """The number of events that succeed with `classes` (none: plain TLSF) in `heap_bytes`."""
-        ...
-
-    def smallest_heap(self, classes: Classes) -> int:
-        """The smallest heap in which all events succeed, as `tau replay` finds it."""
         ...
 
     def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
@@ -63,7 +59,7 @@ class ReplayedRecording:
 
         self.replays = 0
         self._completed: dict[tuple[Classes, int], int] = {}
-        self._smallest_bytes: dict[Classes, int] = {}
+        self._least_bytes: dict[Classes, int] = {}
         self.layout = layout
         self.check_level, self.alignment = build.check_level, build.alignment_in(layout)
         self.trace = open_trace.open_trace_for_replay(trace)
@@ -89,6 +85,13 @@ class ReplayedRecording:
                 self.replays += 1
         return self._completed[known]
 
+    def _least(self, classes: Classes) -> int:
+        """No smaller heap holds the recording: its blocks alone take as much."""
+        if classes not in self._least_bytes:
+            with self._session(self.trace, classes) as session:
+                self._least_bytes[classes] = session.least_bytes
+        return self._least_bytes[classes]
+
     def _run(self, session: Session, heap_bytes: int) -> int:
         from tautochrone.facts import fault_format
 
@@ -98,10 +101,13 @@ class ReplayedRecording:
     def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
         """See Recording. On all processors, one size each at a time.
 
-        What is replayed ahead and then not asked for does not count.
+        What is replayed ahead and then not asked for does not count. Sizes that the blocks alone
+        exceed take no replay.
         """
-        if self.events < EVENTS_SHARED_MIN:
-            yield from (self.completed(classes, size) == self.events for size in sizes)
+        least = self._least(classes)
+        if self.events < EVENTS_SHARED_MIN or len(sizes) == 1:
+            for size in sizes:
+                yield size >= least and self.completed(classes, size) == self.events
             return
         lanes = [self.trace, *self._twins]
         with ExitStack() as stack:
@@ -121,27 +127,6 @@ class ReplayedRecording:
     def _twins(self) -> list[OpenTrace]:
         others = range(len(os.sched_getaffinity(0)) - 1)
         return list(filter(None, (self.trace.twin() for _ in others)))
-
-    def smallest_heap(self, classes: Classes) -> int:
-        """See Recording. Equal classes are searched only once."""
-        self.find_smallest([classes])
-        return self._smallest_bytes[classes]
-
-    def find_smallest(self, several: Sequence[Classes]) -> None:
-        """Find the smallest heap of each of `several` for later, on all processors."""
-        unknown = [each for each in dict.fromkeys(several) if each not in self._smallest_bytes]
-        lanes = [self.trace, *self._twins] if len(unknown) > 1 else [self.trace]
-        for first in range(0, len(unknown), len(lanes)):
-            wave = unknown[first : first + len(lanes)]
-            with ThreadPoolExecutor(len(wave)) as pool:
-                found = list(pool.map(self._search_smallest, lanes, wave))
-            for classes, (heap_bytes, runs) in zip(wave, found, strict=True):
-                self._smallest_bytes[classes] = heap_bytes
-                self.replays += runs
-
-    def _search_smallest(self, trace: OpenTrace, classes: Classes) -> tuple[int, int]:
-        with self._session(trace, classes) as session:
-            return session.smallest_heap(), session.runs
 
     def _session(self, trace: OpenTrace, classes: Classes) -> Session:
         from tautochrone.replay.session import Session
@@ -163,45 +148,6 @@ def bisected(holds: Callable[[int], bool], fails: int, best: int, step: int) -> 
         else:
             fails = middle
     return best
-
-
-def held_by_all(
-    recordings: Sequence[Recording], classes: Classes, heap_bytes: int, alignment_bytes: int
-) -> int:
-    """A heap of at least `heap_bytes` in which every recording completed [PLAN-6].
-
-    A larger heap can place blocks elsewhere and fail. So the heap grows in steps of 1/1024 until
-    all recordings complete in it. Each step replays each recording once. Raises TauError if none up
-    to the largest heap of the layout holds all of them.
-    """
-    step = max(alignment_bytes, heap_bytes >> 10 & -alignment_bytes)
-    most = min((recording.highest_bytes for recording in recordings), default=heap_bytes)
-    while not all(
-        recording.completed(classes, heap_bytes) == recording.events for recording in recordings
-    ):
-        heap_bytes += step
-        if heap_bytes > most:
-            raise TauError(
-                f"no heap up to {most:,} bytes holds every recording",
-                "make a plan for each recording",
-            )
-    return heap_bytes
-
-
-def common_heap(
-    recordings: Sequence[Recording],
-    classes: Classes,
-    smallest_bytes: Sequence[int],
-    alignment_bytes: int,
-) -> int:
-    """The heap for all recordings; `smallest_bytes` has the heap that each needs alone.
-
-    It is the largest of these, or more if another recording does not complete in that.
-    """
-    most = max(smallest_bytes, default=0)
-    if all(smallest == most for smallest in smallest_bytes):
-        return most
-    return held_by_all(recordings, classes, most, alignment_bytes)
 
 
 class SearchEnded(Exception):

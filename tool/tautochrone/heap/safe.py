@@ -6,32 +6,86 @@ from collections.abc import Iterator, Sequence
 
 from tautochrone.errors import TauError
 from tautochrone.heap.recordings import Classes, Recording
-from tautochrone.replay.search import safe_steps, samples_of
+from tautochrone.replay.search import bisected_steps, safe_steps, samples_of, step_of
 
 
 def samples_count(recordings: Sequence[Recording]) -> int:
-    """How many sizes above a heap are tried."""
+    """At most how many sizes above a heap are tried."""
     return samples_of(sum(recording.events for recording in recordings))
 
 
 def safe_heap(
-    recordings: Sequence[Recording], classes: Classes, heap_bytes: int, alignment_bytes: int
+    recordings: Sequence[Recording],
+    classes: Classes,
+    alignment_bytes: int,
+    lower_bytes: int | None = None,
 ) -> int:
-    """The least heap from `heap_bytes` on that holds every recording, as do all sampled above it.
+    """The least heap that holds every recording, as do all sampled above it.
 
-    Raises TauError if there is none.
+    It has at least `lower_bytes`, where the search then starts. Raises TauError if there is none.
     """
-    most = min((recording.highest_bytes for recording in recordings), default=heap_bytes)
+    found = 0
+    for found in _steps(recordings, classes, alignment_bytes, lower_bytes):
+        pass
+    if not found:
+        most = _most(recordings)
+        raise TauError(
+            f"no heap up to {most:,} bytes holds every recording", "make a plan for each recording"
+        )
+    return found
+
+
+def safe_heap_below(
+    recordings: Sequence[Recording], classes: Classes, alignment_bytes: int, useful_bytes: int
+) -> int:
+    """As safe_heap, if that is at most `useful_bytes`; else 0, which is seen after few replays."""
+    found = 0
+    if all(one.completed(classes, useful_bytes) >= one.events for one in recordings):
+        for found in _steps(recordings, classes, alignment_bytes, None, useful_bytes):
+            pass
+    return found
+
+
+def _steps(
+    recordings: Sequence[Recording],
+    classes: Classes,
+    alignment_bytes: int,
+    lower_bytes: int | None,
+    useful_bytes: int | None = None,
+) -> Iterator[int]:
+    least = max(recording.lowest_bytes for recording in recordings)
 
     def all_hold(sizes: Sequence[int]) -> Iterator[bool]:
         each_holds = (recording.all_hold(classes, sizes) for recording in recordings)
         return map(all, zip(*each_holds, strict=False))
 
-    samples, found = samples_count(recordings), 0
-    for found in safe_steps(all_hold, heap_bytes, most, samples, alignment_bytes):
+    return safe_steps(
+        all_hold,
+        lower_bytes or least,
+        _most(recordings),
+        samples_count(recordings),
+        lower_bytes,
+        step_of(least, alignment_bytes),
+        useful_bytes,
+    )
+
+
+def _most(recordings: Sequence[Recording]) -> int:
+    return min(recording.highest_bytes for recording in recordings)
+
+
+def bisected_heap(
+    recording: Recording, classes: Classes, guess_bytes: int | None = None, step_bytes: int = 0
+) -> int:
+    """A heap that holds one recording, while a step less does not."""
+    least, most = recording.lowest_bytes, recording.highest_bytes
+    found, step = 0, step_bytes or step_of(least)
+
+    def holds(size: int) -> bool:
+        return all(recording.all_hold(classes, [size]))
+
+    for found in bisected_steps(holds, least, most, guess_bytes, step):
         pass
     if not found:
-        raise TauError(
-            f"no heap up to {most:,} bytes holds every recording", "make a plan for each recording"
-        )
+        raise TauError(f"no heap up to {most:,} bytes holds the recording")
     return found

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tautochrone.heap.recordings import Classes, Recording, bisected
+from tautochrone.heap.recordings import Classes, Recording
+from tautochrone.heap.safe import bisected_heap
 
 RESOLUTION = 4096  # a heap of a recording that is left out is found to a 4,096th of itself
 
@@ -91,14 +92,18 @@ def spread_of(
     """
     if len(recordings) < 2:
         return None
-    plain = Needs(tuple(recording.smallest_heap(()) for recording in recordings))
-    planned = Needs(tuple(recording.smallest_heap(classes) for recording in recordings))
+    plain = Needs(tuple(bisected_heap(recording, ()) for recording in recordings))
+    planned = Needs(tuple(bisected_heap(recording, classes) for recording in recordings))
     # A plan without pools came from no search, so nothing fits too closely.
     candidates = list(alone) if classes and alone else [()] * len(recordings)
 
     @functools.cache
     def needed(index: int, tried: Classes) -> int:
-        return _about(recordings[index], tried, plain.heaps[index])
+        heap_bytes = plain.heaps[index]
+        if not tried:
+            return heap_bytes
+        step = max(8, heap_bytes // RESOLUTION // 8 * 8)
+        return bisected_heap(recordings[index], tried, heap_bytes, step)
 
     left_out = []
     for out, name in enumerate(names):
@@ -109,18 +114,3 @@ def spread_of(
         )
         left_out.append(LeftOut(name, needed(out, chosen), heap_bytes))
     return Spread(plain, planned, tuple(left_out))
-
-
-def _about(recording: Recording, classes: Classes, plain_bytes: int) -> int:
-    """About the smallest heap in which a recording completes: bisected, with no grid."""
-    if not classes:
-        return plain_bytes
-    low, high = recording.lowest_bytes - 8, plain_bytes
-    step = max(8, high // RESOLUTION // 8 * 8)
-    while recording.completed(classes, high) < recording.events:
-        low, high = high, high + max(step, high // 64)
-        if high > recording.highest_bytes:
-            return int(recording.highest_bytes)
-    return bisected(
-        lambda size: recording.completed(classes, size) >= recording.events, low, high, step
-    )

@@ -95,7 +95,7 @@ def _in_arena(system: str | System) -> Native | Process:
     chosen = system_named(system) if isinstance(system, str) else system
     if not isinstance(chosen, Native | Process):
         is_library = isinstance(chosen, TargetLibrary)
-        why = "is emulated" if is_library else "maps pages, so it has no smallest heap"
+        why = "is emulated" if is_library else "maps pages, so it has no safe heap"
         raise TauError(
             f"{chosen.name} {why}",
             f"tau replay TRACE --on {chosen.name}",
@@ -124,28 +124,13 @@ def replay(
     return chosen.run_once(trace, plan, heap_bytes, layout)
 
 
-def smallest_heap(
-    trace_path: str | Path,
-    system: str | System,
-    plan: Any | None = None,
-    layout: str = "32",
-    guess_bytes: int | None = None,
-    grid_sizes: int | None = None,
-) -> int:
-    """The smallest heap, control structures included, in which the trace completes (search.py).
-
-    `plan` needs only `.classes`, pairs of size and count. `guess_bytes` is a first guess.
-    `grid_sizes` is the number of sizes to try below the result of bisection (default: as
-    search.py).
-    """
-    trace = open_trace_for_replay(trace_path)
-    return _in_arena(system).smallest_heap(trace, plan, layout, guess_bytes, grid_sizes)
-
-
 def safe_heap(
     trace_path: str | Path, system: str | System, plan: Any | None = None, layout: str = "32"
 ) -> int:
-    """The heap from which on the trace completes in every sampled size (search.py)."""
+    """The heap from which on the trace completes in every sampled size (search.py).
+
+    It includes control structures. `plan` needs only `.classes`, pairs of size and count.
+    """
     return _in_arena(system).safe_heap(open_trace_for_replay(trace_path), plan, layout)
 
 

@@ -1,15 +1,14 @@
-"""The searches for the smallest heap in which a trace completes, and for a safe one.
+"""The search for a safe heap: one in which a trace completes, as in larger ones.
 
 Whether a trace completes is not monotone in the size of the heap: a larger heap can place blocks
-elsewhere and fail. On small traces, the smallest heap that holds may be a tenth below the size from
-which all larger heaps hold. So `search_steps` does not assume monotony. After galloping and
-bisecting it tries a grid of sizes from the lower bound upward, and refines the first that holds.
-Its result holds; RESOLUTION_BYTES less does not, and no smaller size of the grid does. For small
-traces the grid's pitch is RESOLUTION_BYTES, so the result is the smallest heap.
+elsewhere and fail. So the smallest heap that holds is often an island: on small traces it may be a
+tenth below the size from which all larger heaps hold. And a firmware's heap is rarely of exactly
+the planned size: it grows by the rest of a section.
 
-A firmware's heap is rarely of exactly the planned size: it grows by the rest of a section. So the
-size that is reported is safe: `safe_steps` goes upward from the smallest heap, to the first size
-from which every sample up to ABOVE more holds, too.
+So the size that is reported is a threshold. `safe_steps` gallops and bisects to a heap that holds
+while a step less fails. Then it tries samples up to ABOVE more, from the largest down. If one
+fails, it bisects between that and the next sample, and goes on from there. Samples lie on a grid
+that does not depend on the heap, so none is tried twice.
 """
 
 from __future__ import annotations
@@ -17,38 +16,45 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 RESOLUTION_BYTES = 8
-GALLOP_FRACTION = 64  # The first step above the peak is a 64th of it.
-GRID_EVENTS = 20_000_000  # The grid has as many sizes as replay this many events.
-GRID_SIZES_MIN = 12
-GRID_SIZES_MAX = 4096
+RESOLUTION_PART = 65_536  # of a large heap, the step is the power of two up to such a part
+GALLOP_FRACTION = 512  # the first step above the lower bound is a 512th of it
 ABOVE = 0.25  # a safe heap holds in sizes up to this part more
 SAMPLED_EVENTS = 8_000_000  # as many sizes are sampled as replay this many events
 SAMPLES_MIN = 16
-SAMPLES_MAX = 240
+SAMPLES_MAX = 480
 NEAR_PART = 4  # so many times fewer samples are the next multiples of the step
 
 
-def grid_sizes_of(events: int) -> int:
-    """The number of sizes in the grid for a trace with this many events."""
-    return min(max(GRID_EVENTS // max(events, 1), GRID_SIZES_MIN), GRID_SIZES_MAX)
+def samples_of(events: int) -> int:
+    """At most how many sizes above a safe heap are tried for traces with so many events in all."""
+    return min(max(SAMPLED_EVENTS // max(events, 1), SAMPLES_MIN), SAMPLES_MAX)
 
 
-def search_steps(
+def step_of(size_bytes: int, least_bytes: int = RESOLUTION_BYTES) -> int:
+    """The resolution of a search for a heap of at least this size."""
+    return max(least_bytes, _power_of_two(size_bytes // RESOLUTION_PART))
+
+
+def bisected_steps(
     holds: Callable[[int], bool],
     lower_bytes: int,
     limit_bytes: int,
     guess_bytes: int | None = None,
-    grid_sizes: int = GRID_SIZES_MIN,
+    step_bytes: int = RESOLUTION_BYTES,
 ) -> Iterator[int]:
     """Yield the smallest size known to hold after each trial (0: none); the last is the result.
 
-    No size below `lower_bytes` can hold, and none above `limit_bytes` is tried. `guess_bytes` is
-    tried first.
+    It holds, and `step_bytes` less does not, or would be below `lower_bytes`, where no size can
+    hold. None above `limit_bytes` is tried. `guess_bytes` is tried first.
     """
-    lowest = max(_round_up(lower_bytes), RESOLUTION_BYTES)
-    fails, best = lowest - RESOLUTION_BYTES, 0
-    step = _round_up(max(lowest // GALLOP_FRACTION, 1024))
-    trial = min(_round_up(guess_bytes) if guess_bytes else lowest + step, limit_bytes)
+    lowest = max(_round_up(lower_bytes, step_bytes), step_bytes)
+    limit_bytes -= limit_bytes % step_bytes
+    fails, best = lowest - step_bytes, 0
+    gallop = _round_up(max(lowest // GALLOP_FRACTION, 1024), step_bytes)
+    trial = min(_round_up(guess_bytes or lowest + gallop, step_bytes), limit_bytes)
+    if lowest > limit_bytes:
+        yield 0
+        return
     while not best:
         if holds(trial):
             best = trial
@@ -57,68 +63,11 @@ def search_steps(
             return
         else:
             fails = max(fails, trial)
-            step *= 2
-            trial = min(fails + step, limit_bytes)
+            gallop *= 2
+            trial = min(fails + gallop, limit_bytes)
         yield best
-    for smaller in _bisect(holds, fails, best):
-        best = smaller
-        yield best
-    pitch = _round_up(-(-(best - lowest) // max(grid_sizes, 1)) or RESOLUTION_BYTES)
-    for trial in range(lowest, best - RESOLUTION_BYTES, pitch):
-        if holds(trial):
-            yield from _bisect(holds, max(trial - pitch, lowest - RESOLUTION_BYTES), trial)
-            return
-        yield best
-
-
-def samples_of(events: int) -> int:
-    """How many sizes above a safe heap are tried for traces with so many events in all."""
-    return min(max(SAMPLED_EVENTS // max(events, 1), SAMPLES_MIN), SAMPLES_MAX)
-
-
-def safe_steps(
-    all_hold: Callable[[Sequence[int]], Iterable[bool]],
-    heap_bytes: int,
-    limit_bytes: int,
-    samples: int,
-    step_bytes: int = RESOLUTION_BYTES,
-) -> Iterator[int]:
-    """Yield after each trial the least size that may be safe (0: none); the last is the result.
-
-    `all_hold` tells one after the other whether sizes hold; it may try some ahead. No size below
-    `heap_bytes` is tried, and none above `limit_bytes`. Behind the largest sample that fails, the
-    search starts again.
-    """
-    while heap_bytes <= limit_bytes:
-        sizes = _sampled(heap_bytes, limit_bytes, samples, step_bytes)[::-1]
-        for size, is_held in zip(sizes, all_hold(sizes), strict=False):
-            if not is_held:
-                heap_bytes = size + step_bytes
-                yield heap_bytes
-                break
-            yield heap_bytes
-        else:
-            return
-    yield 0
-
-
-def _sampled(heap_bytes: int, limit_bytes: int, samples: int, step_bytes: int) -> list[int]:
-    """The size itself, the next ones, and sizes spread evenly up to ABOVE more; none twice."""
-    near = samples // NEAR_PART
-    spread = samples - near
-    sizes = {heap_bytes + step_bytes * index for index in range(near + 1)}
-    sizes |= {
-        int(heap_bytes * (1 + ABOVE * index / spread)) & -step_bytes
-        for index in range(1, spread + 1)
-    }
-    return sorted(size for size in sizes if heap_bytes <= size <= limit_bytes)
-
-
-def _bisect(holds: Callable[[int], bool], fails: int, best: int) -> Iterator[int]:
-    """Yield sizes that hold, down to one that fails with RESOLUTION_BYTES less."""
-    yield best
-    while best - fails > RESOLUTION_BYTES:
-        middle = fails + _round_up((best - fails) // 2)
+    while best - fails > step_bytes:
+        middle = fails + _round_up((best - fails) // 2, step_bytes)
         if holds(middle):
             best = middle
         else:
@@ -126,5 +75,62 @@ def _bisect(holds: Callable[[int], bool], fails: int, best: int) -> Iterator[int
         yield best
 
 
-def _round_up(size_bytes: int) -> int:
-    return (size_bytes + RESOLUTION_BYTES - 1) // RESOLUTION_BYTES * RESOLUTION_BYTES
+def safe_steps(
+    all_hold: Callable[[Sequence[int]], Iterable[bool]],
+    lower_bytes: int,
+    limit_bytes: int,
+    samples: int,
+    guess_bytes: int | None = None,
+    step_bytes: int = RESOLUTION_BYTES,
+    useful_bytes: int | None = None,
+) -> Iterator[int]:
+    """Yield after each trial the least size that may be safe (0: none); the last is the result.
+
+    `all_hold` tells one after the other whether sizes hold; it may try some ahead. The search ends
+    if only sizes above `useful_bytes` are left (0). The others are those of `bisected_steps`.
+    """
+    held: set[int] = set()
+    most = limit_bytes if useful_bytes is None else useful_bytes
+
+    def holds(size: int) -> bool:
+        if size not in held and all(all_hold([size])):
+            held.add(size)
+        return size in held
+
+    while lower_bytes <= most:
+        heap_bytes = 0
+        for heap_bytes in bisected_steps(holds, lower_bytes, limit_bytes, guess_bytes, step_bytes):
+            yield heap_bytes
+        if not 0 < heap_bytes <= most:
+            break
+        sizes = sampled(heap_bytes, limit_bytes, samples, step_bytes)
+        untried = sorted(sizes - held, reverse=True)
+        for size, is_held in zip(untried, all_hold(untried), strict=False):
+            if not is_held:
+                lower_bytes = size + step_bytes
+                guess_bytes = min((each for each in held if each > size), default=None)
+                break
+            held.add(size)
+            yield heap_bytes
+        else:
+            return
+    yield 0
+
+
+def sampled(heap_bytes: int, limit_bytes: int, samples: int, step_bytes: int) -> set[int]:
+    """The next sizes above a heap, and the multiples of a power of two up to ABOVE more."""
+    near = samples // NEAR_PART
+    pitch = max(_power_of_two(int(heap_bytes * ABOVE / (samples - near)) * 2), step_bytes)
+    most = min(int(heap_bytes * (1 + ABOVE)), limit_bytes)
+    next_ones = {heap_bytes + step_bytes * index for index in range(1, near + 1)}
+    spread = set(range(_round_up(heap_bytes + 1, pitch), most + 1, pitch))
+    return {size for size in next_ones | spread if size <= most}
+
+
+def _power_of_two(value: int) -> int:
+    """The largest power of two up to `value`; 0 below 1."""
+    return 1 << value.bit_length() - 1 if value > 0 else 0
+
+
+def _round_up(size_bytes: int, step_bytes: int) -> int:
+    return -(-size_bytes // step_bytes) * step_bytes

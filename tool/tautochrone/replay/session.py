@@ -9,6 +9,7 @@ import ctypes
 import functools
 import os
 import signal
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
 from tautochrone.replay import open_trace
-from tautochrone.replay.search import grid_sizes_of, safe_steps, samples_of, search_steps
+from tautochrone.replay.search import bisected_steps, safe_steps, samples_of, step_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -255,8 +256,17 @@ class Session:
         self.refuse_failure(result, heap_bytes)
         return result.fault == faults.COMPLETED
 
-    def smallest_heap(self, guess_bytes: int | None = None, grid_sizes: int | None = None) -> int:
-        """Return the smallest heap as search.py defines it. Raises TauError if none holds."""
+    def bisected_heap(self) -> int:
+        """Return a heap that holds, while a step less does not (search.py)."""
+        return self._found(bisected_steps, self._holds)
+
+    def safe_heap(self) -> int:
+        """Return the heap from which on every sampled size holds (search.py)."""
+        samples = samples_of(int(self.trace.facts.events))
+        return self._found(safe_steps, functools.partial(map, self._holds), samples=samples)
+
+    def _found(self, steps_of: Callable[..., Iterator[int]], *holds: Any, **more: int) -> int:
+        """The last of the steps; the footprint of an arena that grows. TauError if none holds."""
         if self.arena.grows:
             result = self.run(self.heap_bytes_max, checked=False)
             if result.fault != faults.COMPLETED:
@@ -266,36 +276,14 @@ class Session:
                     f" with {self.heap_bytes_max} bytes"
                 )
             return int(result.footprint_bytes)
-        facts = self.trace.facts
-        steps = search_steps(
-            self._holds,
-            int(facts.peak_live_bytes),
-            self.heap_bytes_max,
-            guess_bytes,
-            grid_sizes_of(facts.events) if grid_sizes is None else grid_sizes,
-        )
+        least = int(self.trace.facts.peak_live_bytes)
+        steps = steps_of(*holds, least, self.heap_bytes_max, step_bytes=step_of(least), **more)
         found = 0
-        for found in progress(steps, f"smallest heap of {self.arena.name}"):
+        for found in progress(steps, f"safe heap of {self.arena.name}"):
             pass
         if not found:
             raise TauError(
                 f"{self.arena.name} does not hold the trace in {self.heap_bytes_max} bytes",
                 "replay with --layout host" if self.layout == "32" else None,
             )
-        return found
-
-    def safe_heap(self) -> int:
-        """Return the heap from which on every sampled size holds (search.py).
-
-        It is the footprint of an arena that grows. Raises TauError if there is none.
-        """
-        found = self.smallest_heap()
-        if self.arena.grows:
-            return found
-        samples = samples_of(int(self.trace.facts.events))
-        steps = safe_steps(functools.partial(map, self._holds), found, self.heap_bytes_max, samples)
-        for found in progress(steps, f"safe heap of {self.arena.name}"):
-            pass
-        if not found:
-            raise TauError(f"{self.arena.name} has no safe heap up to {self.heap_bytes_max} bytes")
         return found

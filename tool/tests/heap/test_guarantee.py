@@ -19,7 +19,7 @@ from tautochrone.heap.limits import load
 from tautochrone.heap.planners import bands
 from tautochrone.plan.contract import sentence
 from tautochrone.plan.file import load_plan
-from tautochrone.replay.run import completes, smallest_heap
+from tautochrone.replay.run import completes, safe_heap
 from tautochrone.trace.file import TraceWriter, open_trace
 from testing.command import tau
 from testing.random_trace import FREE, MALLOC, REALLOC, Event, random_trace, write_events
@@ -214,7 +214,7 @@ def test_pools_are_never_smaller_than_they_need(tmp_path: Path) -> None:
     """The smallest heap that replay finds for the plan is the plan's own arena."""
     trace = random_trace(tmp_path / "a.tau", 9, events=900, live_max=60, others=False)
     plan = make_guarantee([trace], 0.0, "32").plan
-    assert plan.heap_bytes - 8 <= smallest_heap(trace, "pools", plan) <= plan.heap_bytes
+    assert plan.heap_bytes - 8 <= safe_heap(trace, "pools", plan) <= plan.heap_bytes
 
 
 def test_a_later_recording_is_held_against_the_plan(tmp_path: Path) -> None:

@@ -16,16 +16,11 @@ import pytest
 from tautochrone.errors import TauError
 from tautochrone.plan.file import Plan, PlanClass, plan_text
 from tautochrone.heap.planners import replayed
-from tautochrone.heap.recordings import (
-    Classes,
-    Meter,
-    ReplayedRecording,
-    SearchEnded,
-    held_by_all,
-)
+from tautochrone.heap.recordings import Classes, Meter, ReplayedRecording, SearchEnded
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.profile import Profile, profile_of
-from tautochrone.replay.run import completes, safe_heap, smallest_heap
+from tautochrone.heap.safe import safe_heap as safe_heap_of_all
+from tautochrone.replay.run import completes, safe_heap
 from testing.random_trace import FREE, MALLOC, Event, random_events, write_events
 from tool.tests.plan.plan_traces import come_and_go
 
@@ -42,7 +37,7 @@ TABLE_2_RATIO_MAX = {"W1": 1.001, "W2": 1.061, "W3": 1.025, "W4": 1.045, "W5": 1
 
 def heap_of(path: Path, plan: Plan) -> int:
     """The heap that the plan needs on a recording, replayed again."""
-    return smallest_heap(path, "budget" if plan.classes else "tlsf", plan)
+    return safe_heap(path, "budget" if plan.classes else "tlsf", plan)
 
 
 def program(seed: int, records: int) -> list[Event]:
@@ -112,7 +107,7 @@ def test_the_plan_of_one_input_costs_little_on_another(
     second = write_events(tmp_path / "b.tau", program(2, other))
     plan = make_plan([first]).plan
     assert plan.classes, "this program's small objects are worth classes"
-    assert heap_of(second, plan) <= smallest_heap(second, "tlsf") * 1.02
+    assert heap_of(second, plan) <= safe_heap(second, "tlsf") * 1.02
 
 
 def test_several_recordings_are_all_held_by_one_heap(tmp_path: Path) -> None:
@@ -122,7 +117,7 @@ def test_several_recordings_are_all_held_by_one_heap(tmp_path: Path) -> None:
     ]
     made = make_plan(paths)
     assert [trace.name for trace in made.plan.traces] == ["300.tau", "900.tau", "600.tau"]
-    assert made.found.plain_heap_bytes == max(smallest_heap(path, "tlsf") for path in paths)
+    assert made.found.plain_heap_bytes == max(safe_heap(path, "tlsf") for path in paths)
     assert made.plan.heap_bytes <= made.plain_heap_bytes
     for path in paths:
         assert completes(path, "budget", made.plan.heap_bytes, made.plan)
@@ -156,7 +151,7 @@ def test_formula_plans_are_measured_too(tmp_path: Path, planner: str) -> None:
     made = make_plan([path], Wanted(planner))
     assert made.plan.planner == planner
     assert made.found.heap_bytes == heap_of(path, made.plan) <= made.plan.heap_bytes
-    assert made.found.plain_heap_bytes == smallest_heap(path, "tlsf")
+    assert made.found.plain_heap_bytes == safe_heap(path, "tlsf")
 
 
 def test_sizes_beyond_the_class_limit_are_shared(tmp_path: Path) -> None:
@@ -204,10 +199,6 @@ class StandIn(InTurn):
         needs = self.needs(classes)
         return self.events if heap_bytes >= needs else self.events * heap_bytes // needs
 
-    def smallest_heap(self, classes: Classes) -> int:
-        """See needs."""
-        return self.needs(classes)
-
 
 def test_the_search_keeps_what_gains_and_drops_what_does_not(tmp_path: Path) -> None:
     sizes = [16 * (i + 1) for i in range(10)]
@@ -226,7 +217,7 @@ def test_a_heap_that_holds_all_is_not_looked_for_for_ever() -> None:
     """A recording that no heap was seen to hold ends the search at the layout's largest heap."""
     never = StandIn(frozenset(), highest_bytes=70_000)
     with pytest.raises(TauError, match="no heap up to 70,000 bytes"):
-        held_by_all([never], (), 60_000, 8)
+        safe_heap_of_all([never], (), 8)
     assert len(never.asked) < 200
 
 
@@ -276,13 +267,13 @@ class Growing(InTurn):
     lowest_bytes: int = 100
     highest_bytes: int = 1 << 30
 
-    def smallest_heap(self, classes: Classes) -> int:
-        """See Recording."""
+    def needs(self, classes: Classes) -> int:
+        """The heap for these classes."""
         return self.plain_bytes + int(self.change_bytes(dict(classes)) if classes else 0)
 
     def completed(self, classes: Classes, heap_bytes: int) -> int:
         """See Recording."""
-        needs = self.smallest_heap(classes)
+        needs = self.needs(classes)
         if heap_bytes >= needs and self.early == 1.0:
             return self.events
         for event in range(1, self.events + 1):
@@ -326,8 +317,8 @@ def test_a_change_that_only_one_recording_gains_by_is_no_gain(
     more = Growing(80_000, lambda counts: -800 + 30 * (20 - counts[24]))
     recordings = [fewer, more] if is_first else [more, fewer]
     found = replayed.plan(profile_with(tmp_path, 1), recordings, 64)
-    assert found.heap_bytes == max(one.smallest_heap(found.classes) for one in recordings)
-    assert found.heap_bytes <= max(one.smallest_heap((PlanClass(24, 20),)) for one in recordings)
+    assert found.heap_bytes == max(one.needs(found.classes) for one in recordings)
+    assert found.heap_bytes <= max(one.needs((PlanClass(24, 20),)) for one in recordings)
 
 
 def test_an_interrupted_search_takes_what_was_found_for_one_recording(tmp_path: Path) -> None:

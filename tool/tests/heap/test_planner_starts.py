@@ -14,7 +14,7 @@ import pytest
 
 from tautochrone.plan.file import PlanClass, plan_text
 from tautochrone.heap.planners import starts
-from tautochrone.heap.recordings import Classes, ReplayedRecording, common_heap
+from tautochrone.heap.recordings import Classes, ReplayedRecording
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.profile import profile_of
 from tautochrone.heap.safe import safe_heap
@@ -51,8 +51,7 @@ def pair(folder: Path, seed: int) -> list[Path]:
 def heap_of(paths: list[Path], classes: Classes) -> int:
     """The safe heap of the classes on all recordings, replayed again."""
     recordings = [ReplayedRecording(path, "32") for path in paths]
-    smallest = [recording.smallest_heap(classes) for recording in recordings]
-    return safe_heap(recordings, classes, common_heap(recordings, classes, smallest, 8), 8)
+    return safe_heap(recordings, classes, 8)
 
 
 @pytest.mark.parametrize("seed", [5, 11, 21, 23])

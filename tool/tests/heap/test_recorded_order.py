@@ -43,8 +43,11 @@ def test_recordings_that_no_heap_holds_are_said(
 ) -> None:
     """The guarantee stands; TLSF's line says why it has no number."""
     made = make_guarantee([random_trace(tmp_path / "a.tau", 1, events=200, live_max=20)], 0.0, "32")
-    for smallest in (lambda *_: 0, lambda *_: (_ for _ in ()).throw(TauError("too large"))):
-        monkeypatch.setattr(recorded_order.ReplayedRecording, "smallest_heap", smallest)
-        order = recorded_order.recorded_order(made, Wanted(layout="32"), False)
-        assert order == (None, None)
-        assert recorded_order.told(order)[0].endswith("holds them in no heap")
+
+    def none(*_: object) -> int:
+        raise TauError("too large")
+
+    monkeypatch.setattr(recorded_order, "safe_heap", none)
+    order = recorded_order.recorded_order(made, Wanted(layout="32"), False)
+    assert order == (None, None)
+    assert recorded_order.told(order)[0].endswith("holds them in no heap")

@@ -12,6 +12,7 @@ from model.tlsf import Tlsf
 from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.heap.recordings import ReplayedRecording
+from tautochrone.heap.safe import bisected_heap
 from tautochrone.machine.core_build import Build, load
 from tautochrone.plan.build import build_of
 from tautochrone.plan.file import bucket_bytes, load_plan
@@ -58,10 +59,10 @@ def fits_in_the_model(events: list[Event], heap_bytes: int) -> bool:
 
 def test_a_replay_runs_the_core_with_this_alignment(recording: Path, events: list[Event]) -> None:
     """The smallest heap is the model's, and smaller than with an alignment of 8."""
-    smallest = ReplayedRecording(recording, "32", ALIGNED).smallest_heap(())
+    smallest = bisected_heap(ReplayedRecording(recording, "32", ALIGNED), ())
     assert fits_in_the_model(events, smallest)
     assert not fits_in_the_model(events, smallest - 8)
-    assert smallest < ReplayedRecording(recording, "32").smallest_heap(())
+    assert smallest < bisected_heap(ReplayedRecording(recording, "32"), ())
 
 
 @pytest.mark.parametrize("pools", ["always", "never"])

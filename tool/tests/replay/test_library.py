@@ -19,7 +19,7 @@ from tautochrone.machine.images import variables_bytes
 from tautochrone.replay import search, session
 from tautochrone.replay.entry import INSTRUCTIONS, Entry
 from tautochrone.replay.open_trace import open_trace_for_replay
-from tautochrone.replay.run import entries_of, replay, smallest_heap
+from tautochrone.replay.run import entries_of, replay, safe_heap
 from tautochrone.replay.system import Options
 from tautochrone.replay.systems import system_named
 from tautochrone.targets.build import TARGETS
@@ -40,9 +40,9 @@ SIZES = [100, 200, 333, 1000]
 
 
 @pytest.fixture(autouse=True)
-def _a_coarse_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+def _few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search of few sizes: each run of a library is a process, or an emulator."""
-    monkeypatch.setattr(search, "GRID_SIZES_MAX", search.GRID_SIZES_MIN)
+    monkeypatch.setattr(search, "SAMPLES_MAX", search.SAMPLES_MIN)
 
 
 def compiled(folder: Path, source: str, target: str, *flags: str) -> Path:
@@ -133,7 +133,7 @@ def test_the_first_fit_list_is_a_list_of_blocks(
     made = random_events(seed, events=600, live_max=16, sizes=[24, 100, 516, 900])
     events = [(op if op in (REALLOC, FREE) else MALLOC, *rest, 0) for op, *rest, _ in made]
     trace = write_events(tmp_path / "t.tau", events)
-    found = smallest_heap(trace, "first-fit", layout=layout)
+    found = safe_heap(trace, "first-fit", layout=layout)
     with system_named("first-fit").session(open_trace_for_replay(trace), None, layout) as runs:
         for size_bytes in range(found - 256, found + 264, 2 * word_bytes):
             run, expected = runs.run(size_bytes), first_fit(events, size_bytes, word_bytes)

@@ -62,7 +62,7 @@ def test_no_heap_holds_below_what_its_blocks_take(tmp_path: Path, seed: int) -> 
     for session in sessions(trace, "32", 1):
         with session:
             least = session.least_bytes
-            assert peak < least <= session.smallest_heap()
+            assert peak < least <= session.bisected_heap()
             tried = range(peak // 8 * 8, least, 8)
             assert not any(session.run(size).fault == faults.COMPLETED for size in tried)
 

@@ -17,7 +17,7 @@ from tautochrone.facts import fault_format as faults
 from tautochrone.replay import systems as registry
 from tautochrone.replay.entry import OURS, Entry, Pages
 from tautochrone.replay.open_trace import OpenTrace, open_trace_for_replay
-from tautochrone.replay.run import completes, replay, safe_heap, smallest_heap
+from tautochrone.replay.run import completes, replay, safe_heap
 from tautochrone.replay.systems import process, system_named
 from tautochrone.replay.systems.native import Native
 from tautochrone.report import text
@@ -41,16 +41,16 @@ def trace(tmp_path: Path) -> Path:
     return random_trace(tmp_path / "random.tau", seed=1)
 
 
-# ---- the smallest heap ----
+# ---- the safe heap ----
 
 
 @pytest.mark.parametrize("system", ["tlsf", "kingsley", "static"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_smallest_heap_holds_and_one_step_less_does_not(
+def test_the_safe_heap_holds_and_one_step_less_does_not(
     tmp_path: Path, system: str, seed: int
 ) -> None:
     trace = random_trace(tmp_path / "t.tau", seed)
-    found = smallest_heap(trace, system)
+    found = safe_heap(trace, system)
     assert completes(trace, system, found)
     assert not completes(trace, system, found - 8)
 
@@ -66,27 +66,9 @@ def test_a_larger_heap_can_fail_where_a_smaller_one_holds(tmp_path: Path) -> Non
     ]
     trace = write_events(tmp_path / "t.tau", events)
     fails = [size for size in range(1256, 4096, 8) if not completes(trace, "tlsf", size)]
-    assert smallest_heap(trace, "tlsf") == 1256
+    assert completes(trace, "tlsf", 1256) and not completes(trace, "tlsf", 1248)
     assert fails == list(range(1520, 1568, 8))
     assert safe_heap(trace, "tlsf") == replay(trace, "tlsf").footprint_bytes == 1568
-
-
-def test_the_smallest_heap_is_that_of_a_scan_of_every_size(tmp_path: Path) -> None:
-    for seed in range(6):
-        events = random_events(seed, events=300, live_max=12, sizes=[24, 100, 516, 900])
-        trace = write_events(tmp_path / f"{seed}.tau", events)
-        found = smallest_heap(trace, "tlsf")
-        lowest = peak_live_bytes(events) // 8 * 8
-        scanned = next(
-            size for size in range(lowest, found + 8, 8) if completes(trace, "tlsf", size)
-        )
-        assert found == scanned
-
-
-def test_a_guess_changes_nothing(trace: Path) -> None:
-    found = smallest_heap(trace, "tlsf")
-    assert smallest_heap(trace, "tlsf", guess_bytes=2 * found) == found
-    assert smallest_heap(trace, "tlsf", guess_bytes=found) == found
 
 
 def test_peak_live_bytes_are_those_of_a_naive_count(tmp_path: Path) -> None:
@@ -121,7 +103,7 @@ def test_placement_depends_on_the_layout_and_on_pools(trace: Path) -> None:
 def test_a_plan_without_pools_is_a_plain_tlsf(trace: Path) -> None:
     """[PLAN-7] Not a budgeted heap with an empty table."""
     empty = SimpleNamespace(classes=[])
-    assert smallest_heap(trace, "budget", empty) == smallest_heap(trace, "tlsf")
+    assert safe_heap(trace, "budget", empty) == safe_heap(trace, "tlsf")
     assert replay(trace, "budget", empty).placement_hash == replay(trace, "tlsf").placement_hash
 
 
@@ -405,8 +387,8 @@ def test_a_file_of_systems_that_is_broken_is_named(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_heap_on_pages_has_no_result_of_an_arena(trace: Path) -> None:
-    for attempt in (lambda: replay(trace, "rtvm"), lambda: smallest_heap(trace, "rtvm")):
-        with pytest.raises(TauError, match="rtvm maps pages, so it has no smallest heap") as raised:
+    for attempt in (lambda: replay(trace, "rtvm"), lambda: safe_heap(trace, "rtvm")):
+        with pytest.raises(TauError, match="rtvm maps pages, so it has no safe heap") as raised:
             attempt()
         assert raised.value.exit_code == EXIT_USAGE
 

@@ -11,17 +11,17 @@ from tautochrone.replay.search import (
     RESOLUTION_BYTES,
     SAMPLES_MAX,
     SAMPLES_MIN,
-    grid_sizes_of,
+    bisected_steps,
     safe_steps,
     samples_of,
-    search_steps,
+    step_of,
 )
 
 
 def last_of(holds, lower_bytes: int, limit_bytes: int, *rest: int | None) -> int:
-    """The answer of the search."""
+    """The answer of galloping and bisecting."""
     found = 0
-    for found in search_steps(holds, lower_bytes, limit_bytes, *rest):
+    for found in bisected_steps(holds, lower_bytes, limit_bytes, *rest):
         pass
     return found
 
@@ -56,20 +56,6 @@ def test_the_answer_holds_and_what_was_promised_below_it_does_not() -> None:
         assert not any(held for size, held in tried.items() if size < found)
 
 
-def test_with_a_fine_grid_the_answer_is_the_smallest_there_is() -> None:
-    source = random.Random(12)
-    for _ in range(50):
-        good = {size for size in range(4000, 9000, RESOLUTION_BYTES) if source.random() < 0.05}
-        found = last_of(lambda size, g=good: size in g or size >= 9000, 4000, 1 << 20, None, 1000)
-        assert found == min([*good, 9000])
-
-
-def test_the_grid_is_fine_for_small_traces_and_bounded_for_large_ones() -> None:
-    assert grid_sizes_of(0) == grid_sizes_of(1000) == 4096
-    assert grid_sizes_of(1_000_000) == 20
-    assert grid_sizes_of(10**9) == 12
-
-
 def test_the_number_of_runs_stays_small() -> None:
     runs = 0
 
@@ -82,10 +68,21 @@ def test_the_number_of_runs_stays_small() -> None:
     assert runs <= 50
 
 
-def safe_of(holds, heap_bytes: int, limit_bytes: int = 1 << 20, samples: int = 48) -> int:
+def test_a_large_heap_is_found_to_a_power_of_two() -> None:
+    """[REPLAY-9]"""
+    assert [step_of(size) for size in (0, 1 << 19, (1 << 20) - 1, 1 << 20, 10**9)] == [
+        *(8, 8, 8, 16, 8192)
+    ]
+    assert step_of(0, 4) == 4
+    for limit in (1 << 20, 1_000_001):
+        assert last_of(lambda size: size >= 70_001, 60_000, limit, None, 256) == 70_144
+    assert last_of(lambda size: False, 60_000, 70_001, None, 256) == 0
+
+
+def safe_of(holds, lower_bytes: int, limit_bytes: int = 1 << 20, samples: int = 48) -> int:
     """The answer of the search for a safe heap."""
     found = 0
-    for found in safe_steps(partial(map, holds), heap_bytes, limit_bytes, samples):
+    for found in safe_steps(partial(map, holds), lower_bytes, limit_bytes, samples):
         pass
     return found
 
@@ -98,38 +95,42 @@ def safe_of(holds, heap_bytes: int, limit_bytes: int = 1 << 20, samples: int = 4
         (range(4400, 4808), 4808),  # one far above
         ([*range(4100, 4300), *range(5000, 5200)], 5200),  # two of them: the last one counts
         (range(5200, 5400), 4000),  # beyond a quarter more
+        (range(4000, 4808), 4808),  # none: the least that holds
     ],
 )
 def test_a_safe_heap_lies_behind_each_sample_that_fails(bad, safe: int) -> None:
-    """[REPLAY-16] Its own sizes are tried downward, and the search starts again behind a failure.
-    """
+    """[REPLAY-16] To the step: between the sample that fails and the next one it bisects."""
     assert safe_of(lambda size: size not in bad, 4000) == safe
 
 
-def test_no_sample_of_a_safe_heap_fails_and_one_lies_at_a_quarter_more() -> None:
-    """[REPLAY-16] For heaps that hold at random, and a number of samples that is as stated."""
+def test_no_sample_of_a_safe_heap_fails_and_they_reach_a_quarter_more() -> None:
+    """[REPLAY-16] For heaps that hold at random. No size is tried twice."""
     source = random.Random(13)
     for _ in range(100):
         bad = {size for size in range(4000, 8000, RESOLUTION_BYTES) if source.random() < 0.02}
-        tried: set[int] = set()
+        tried: list[int] = []
 
-        def holds(size: int, bad: set = bad, tried: set = tried) -> bool:
-            tried.add(size)
+        def holds(size: int, bad: set = bad, tried: list = tried) -> bool:
+            tried.append(size)
             return size not in bad
 
         safe = safe_of(holds, 4000)
+        assert len(tried) == len(set(tried))
         above = {size for size in tried if size >= safe}
         assert above and not above & bad
-        assert max(above) <= safe * 1.25 < max(above) + RESOLUTION_BYTES
-        assert {safe + RESOLUTION_BYTES * index for index in range(48 // 4)} <= above
+        pitch = 1 << int(safe / 4 / 36).bit_length()
+        spread = {size for size in range(0, int(safe * 1.25) + 1, pitch) if size > safe}
+        assert spread <= above and len(spread) <= 48 * 3 // 4
+        assert {safe + RESOLUTION_BYTES * index for index in range(48 // 4 + 1)} <= above
 
 
 def test_a_search_for_a_safe_heap_ends_at_the_limit() -> None:
-    assert safe_of(lambda size: size == 4000, 4000, 4400) == 0
+    assert safe_of(lambda size: size <= 4104, 4000, 4400) == 0
+    assert safe_of(lambda size: size >= 5000, 4000, 4400) == 0
 
 
 def test_short_traces_have_more_samples() -> None:
     """[REPLAY-16]"""
-    assert samples_of(0) == samples_of(20_000) == SAMPLES_MAX
+    assert samples_of(0) == samples_of(10_000) == SAMPLES_MAX
     assert samples_of(100_000) == 80
     assert samples_of(10_000_000) == SAMPLES_MIN

@@ -15,8 +15,9 @@ behind every number here. The method:
    dedicated bytes.
 4. From the best admitted classes of each start, the search changes one count at a time where that
    saves memory.
-5. The best results, and every start that is admitted unchanged, are measured on the whole
-   recordings, as `tau replay` does. The least safe heap wins.
+5. The results, and every start that is admitted unchanged, are measured on the whole recordings,
+   as `tau replay` does, the most promising first. The least safe heap wins. So a result that does
+   not hold in a heap just smaller than the best so far costs one replay.
 
 Replays and replayed events bound the work, not time. So equal input gives an equal plan.
 """
@@ -28,9 +29,9 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 from tautochrone.heap.planners import starts
-from tautochrone.heap.recordings import Classes, Meter, Recording, bisected, common_heap
+from tautochrone.heap.recordings import Classes, Meter, Recording, bisected
 from tautochrone.heap.profile import PREFIXES, Profile
-from tautochrone.heap.safe import safe_heap
+from tautochrone.heap.safe import safe_heap, safe_heap_below
 
 # The most that a plan may need above plain TLSF on a prefix, and so on other inputs.
 STRAY = 0.02
@@ -48,7 +49,7 @@ FEW_SIZES = 16
 GAIN_MIN = 1 / 4096
 RESOLUTION = 1 / 4096  # of the heap, while searching
 SWEEPS_MAX = 2  # over the sizes, from each start
-ENDS_MEASURED_MAX = 2  # results that are measured as finely as by `tau replay`
+ENDS_CHANGED_MAX = 2  # of one recording, the results whose counts are changed
 SWEEP_GAIN_MIN = 1 / 4096  # what a sweep must save to try another one, as a fraction of the heap
 PREFIXES_START, EMPTY_START = "prefixes", "no classes"
 CAREFUL_START = "any input"  # with --fixed-input: the classes found without it
@@ -62,7 +63,7 @@ BETS = (NO_RETURN, LOSES_ON_PREFIX)
 # The most work of one search: a number of replays, and a number of events, or for a long recording
 # a number of its replays.
 REPLAYS_MAX = 1600
-EVENTS_MAX = 300_000_000
+EVENTS_MAX = 60_000_000
 WHOLE_REPLAYS_MIN = 240
 
 
@@ -119,14 +120,7 @@ class _Search:
     @functools.cached_property
     def plain_bytes(self) -> int:
         """The safe heap of plain TLSF for every recording."""
-        return _safe_bytes(self.profile, self.recordings, (), self.plain)
-
-    def measured_bytes(self, classes: Classes) -> int:
-        """The safe heap of `classes` for every recording, measured as `tau replay` does."""
-        smallest = [recording.smallest_heap(classes) for recording in self.recordings]
-        if max(smallest) >= self.plain_bytes:
-            return max(smallest)  # no gain, whatever is safe
-        return _safe_bytes(self.profile, self.recordings, classes, smallest)
+        return safe_heap(self.recordings, (), self.profile.granule_bytes, max(self.plain))
 
     @property
     def is_predetermined(self) -> bool:
@@ -214,9 +208,9 @@ def plan(
     `tick` is called after each replay of the search. With `is_input_fixed` the program has no other
     inputs, so the risk on other inputs is not checked. `others` are further starts, by name.
     """
-    plain = [_safe_bytes(profile, [one], (), [one.smallest_heap(())]) for one in recordings]
+    plain = [safe_heap([one], (), profile.granule_bytes) for one in recordings]
     if not profile.sizes or classes_max == 0:
-        most = _safe_bytes(profile, recordings, (), plain)
+        most = safe_heap(recordings, (), profile.granule_bytes, max(plain, default=0))
         return Measured((), most, most)
     events = sum(recording.events for recording in recordings)
     meter = Meter(REPLAYS_MAX, max(EVENTS_MAX, WHOLE_REPLAYS_MIN * events), tick)
@@ -225,15 +219,6 @@ def plan(
     given = starts.formula_starts(profile, classes_max)
     given += others
     return _measured(search, _ends(search, given), given, {name for name, _ in others})
-
-
-def _safe_bytes(
-    profile: Profile, recordings: Sequence[Recording], classes: Classes, alone: Sequence[int]
-) -> int:
-    """The safe heap for all of `recordings`; `alone` has a heap that each needs."""
-    granule = profile.granule_bytes
-    common = common_heap(recordings, classes, alone, granule)
-    return safe_heap(recordings, classes, common, granule)
 
 
 def plan_several(
@@ -283,7 +268,7 @@ def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:
     changed: dict[Classes, tuple[Classes, int]] = {}
     ranked = sorted(ends, key=lambda end: end.heap_bytes)
     # The search on each recording alone has already found its classes.
-    for end in ranked if len(search.recordings) == 1 else ranked[:1]:
+    for end in ranked[:ENDS_CHANGED_MAX] if len(search.recordings) == 1 else ranked[:1]:
         if end.classes not in changed:
             search.best, search.heap_bytes = end.classes, end.heap_bytes
             _change_counts(search, [classes for _, classes in given])
@@ -319,23 +304,21 @@ def _measured(
 
     After an interruption, only starts that searches have found are measured: `found_before`.
     """
-    found = [((), search.plain_bytes)]
-    refusals = []
+    refusals, admitted = [], {}
     for name, classes in given:
         is_tried = name in found_before or not search.meter.is_ended
-        refused, heap_bytes = _judged(search, classes) if is_tried else (NOT_TRIED, 0)
-        refusals.append(refused)
-        if not refused:
-            found.append((classes, heap_bytes))
-    ranked = sorted({end.classes: end.heap_bytes for end in ends if end.classes}.items(), key=_heap)
-    for classes, _ in ranked[:ENDS_MEASURED_MAX]:
-        found.append(_confirmed(search, classes))
-    classes, heap_bytes = min(found, key=_heap)
+        refusals.append(_refusal(search, classes) if is_tried else NOT_TRIED)
+        if not refusals[-1]:
+            admitted[classes] = search.plain_bytes
+    reached = {end.classes: end.heap_bytes for end in ends if end.classes}
+    best, heap_bytes = (), search.plain_bytes
+    for classes, _ in sorted((admitted | reached).items(), key=_heap):
+        best, heap_bytes = _better(search, classes, best, heap_bytes)
     told = tuple(
         Start(end.name, end.heap_bytes, refused, refused in BETS)
         for end, refused in zip(ends, ["", *refusals, ""], strict=True)
     )
-    return Measured(classes, heap_bytes, search.plain_bytes, told)
+    return Measured(best, heap_bytes, search.plain_bytes, told)
 
 
 def _heap(found: tuple[Classes, int]) -> tuple[int, int]:
@@ -343,32 +326,38 @@ def _heap(found: tuple[Classes, int]) -> tuple[int, int]:
     return found[1], len(found[0])
 
 
-def _confirmed(search: _Search, classes: Classes) -> tuple[Classes, int]:
-    """Confirm `classes` by the finer measure.
+def _better(
+    search: _Search, classes: Classes, best: Classes, heap_bytes: int
+) -> tuple[Classes, int]:
+    """`classes` and their safe heap if that is smaller than the best so far, which is kept if not.
 
-    They lose the largest class until they are worth their risk. In the end plain TLSF is left.
+    While plain TLSF is the best, they lose the largest class until they are worth their risk.
     """
+    granule = search.profile.granule_bytes
     while classes:
-        heap_bytes = search.measured_bytes(classes)
-        if heap_bytes < search.plain_bytes and heap_bytes <= search.most_bytes(classes):
-            return classes, heap_bytes
+        most = min(heap_bytes - granule, search.most_bytes(classes))
+        found = safe_heap_below(search.recordings, classes, granule, most)
+        if found:
+            return classes, found
+        if best:
+            break
         largest = max(classes, key=lambda item: item.size_bytes * item.count)
         classes = tuple(item for item in classes if item != largest)
-    return (), search.plain_bytes
+    return best, heap_bytes
 
 
-def _judged(search: _Search, classes: Classes) -> tuple[str, int]:
-    """Return why `classes` are not admitted, or "" and the heap that they need."""
+def _refusal(search: _Search, classes: Classes) -> str:
+    """Why `classes` are not admitted; empty if they are."""
     if not classes:
-        return NO_CLASS, search.plain_bytes
-    if search.most_bytes(classes) < search.profile.peak_live_bytes:
-        return NO_RETURN, 0
+        return NO_CLASS
+    most = search.most_bytes(classes)
+    if most < search.profile.peak_live_bytes:
+        return NO_RETURN
     if not search.passes_prefixes(classes):
-        return LOSES_ON_PREFIX, 0
-    heap_bytes = search.measured_bytes(classes)
-    if heap_bytes >= search.plain_bytes or not search.hold(classes, heap_bytes):
-        return NO_GAIN, heap_bytes
-    return "" if heap_bytes <= search.most_bytes(classes) else NO_RETURN, heap_bytes
+        return LOSES_ON_PREFIX
+    if not search.hold(classes, search.plain_bytes - search.profile.granule_bytes):
+        return NO_GAIN
+    return "" if search.hold(classes, most) else NO_RETURN
 
 
 def _prefix_checks(search: _Search) -> None:

@@ -11,7 +11,7 @@ import functools
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -32,7 +32,7 @@ from tautochrone.machine.images import (
 )
 from tautochrone.replay.document import NAME
 from tautochrone.replay.entry import PEER, Entry, arena_entry
-from tautochrone.replay.search import grid_sizes_of, safe_steps, samples_of, search_steps
+from tautochrone.replay.search import safe_steps, samples_of, step_of
 from tautochrone.replay.session import FOREIGN_STEP, Arena, Session
 from tautochrone.replay.system import Options, State, System
 from tautochrone.replay.systems.native import Native, with_costs
@@ -144,28 +144,15 @@ class TargetLibrary(System):
         how = {"skip_misuse": True, "forgets_alignment": True, **options}
         return count_calls(self.image, trace, heap_bytes, **how)
 
-    def smallest_heap(self, trace: OpenTrace) -> int:
-        """The smallest arena that holds, found as ours (search.py), and the bytes of variables."""
-        grid = grid_sizes_of(int(trace.facts.events))
-        holds, peak_bytes = self._holds(trace), int(trace.facts.peak_live_bytes)
-        steps = search_steps(holds, peak_bytes, HEAP_BYTES_MAX, grid_sizes=grid)
-        return self._found(steps, "smallest")
-
     def safe_heap(self, trace: OpenTrace) -> int:
         """The safe arena, found as ours (search.py), and the bytes of variables."""
-        smallest = self.smallest_heap(trace) - variables_bytes(self.image)
-        samples = samples_of(int(trace.facts.events))
-        steps = safe_steps(
-            functools.partial(map, self._holds(trace)), smallest, HEAP_BYTES_MAX, samples
-        )
-        return self._found(steps, "safe")
 
-    def _holds(self, trace: OpenTrace) -> Callable[[int], bool]:
-        return lambda arena_bytes: self.run_in(trace, arena_bytes)[1] == faults.COMPLETED
+        def all_hold(sizes: Sequence[int]) -> Iterator[bool]:
+            return (self.run_in(trace, size)[1] == faults.COMPLETED for size in sizes)
 
-    def _found(self, steps: Iterator[int], what: str) -> int:
-        found = 0
-        for found in progress(steps, f"{what} heap of {self.name}"):
+        least, samples = int(trace.facts.peak_live_bytes), samples_of(int(trace.facts.events))
+        found, steps = 0, safe_steps(all_hold, least, HEAP_BYTES_MAX, samples, None, step_of(least))
+        for found in progress(steps, f"safe heap of {self.name}"):
             pass
         if not found:
             raise TauError(f"{self.name} does not hold the trace in {HEAP_BYTES_MAX:,} bytes")

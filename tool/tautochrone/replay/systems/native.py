@@ -127,18 +127,6 @@ class Native(System):
         hashed = int(run.placement_hash)
         return replace(entry, placement_hash=hashed, heap_parts=parts, layout=laid_out)
 
-    def smallest_heap(
-        self,
-        trace: open_trace.OpenTrace,
-        plan: Any,
-        layout: str,
-        guess_bytes: int | None,
-        grid_sizes: int | None,
-    ) -> int:
-        """The smallest heap, control structures included, as replay/search.py finds it."""
-        with self.session(trace, plan, layout) as session:
-            return session.smallest_heap(guess_bytes, grid_sizes)
-
     def safe_heap(self, trace: open_trace.OpenTrace, plan: Any, layout: str) -> int:
         """The heap from which on every sampled size holds, as replay/search.py finds it."""
         with self.session(trace, plan, layout) as session:

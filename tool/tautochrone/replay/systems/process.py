@@ -60,19 +60,8 @@ class Process(System):
             return State(False, "not installed", f"apt install {self.package}")
         return State(True, found or "the system's")
 
-    def smallest_heap(
-        self,
-        trace: open_trace.OpenTrace,
-        plan: object,
-        layout: str,
-        guess_bytes: int | None,
-        grid_sizes: int | None,
-    ) -> int:
-        """The memory that the process takes, without a search."""
-        return self.run_once(trace, plan, None, layout).footprint_bytes
-
     def safe_heap(self, trace: open_trace.OpenTrace, plan: object, layout: str) -> int:
-        """The same: it takes as much as it needs."""
+        """The memory that the process takes, without a search."""
         return self.run_once(trace, plan, None, layout).footprint_bytes
 
     def run_once(
