@@ -1,13 +1,12 @@
-"""How far the smallest heap is from the size from which on every larger one holds too.
+"""How far a safe heap, found by samples, is from the size from which on every larger one holds.
 
-A larger heap can place blocks elsewhere and fail, so the smallest heap that completes a trace is
-not the size from which on all complete it, its safe heap. Measured on the paper's workloads W1 to
-W5, with TLSF and the budget of the replayed plan:
+A larger heap can place blocks elsewhere and fail. Measured on the paper's workloads W1 to W5, with
+TLSF and the budget of the replayed plan:
 
-- the smallest heap as tau replay finds it,
 - the heap that galloping and bisecting alone find,
-- the safe heap, up to REACH of the peak: behind the last of SIZES_COUNT sizes between the two that
-  fails, refined to 8 bytes.
+- the safe heap that tau replay states,
+- the scanned heap, up to REACH of the peak: behind the last of SIZES_COUNT sizes that fails,
+  refined to 8 bytes.
 """
 
 from pathlib import Path
@@ -28,10 +27,10 @@ SIZES_COUNT = 2048
 SEEDS = (0, 1, 2)
 
 
-def safe_heap(session: Session, smallest_bytes: int, most_bytes: int) -> int:
-    """The size behind the largest that was seen to fail; `smallest_bytes` if none was."""
-    pitch = max((most_bytes - smallest_bytes) // SIZES_COUNT // 8 * 8, RESOLUTION_BYTES)
-    for fails in range(most_bytes // 8 * 8, smallest_bytes, -pitch):
+def scanned_heap(session: Session, bisected_bytes: int, most_bytes: int) -> int:
+    """The size behind the largest that was seen to fail; `bisected_bytes` if none was."""
+    pitch = max((most_bytes - bisected_bytes) // SIZES_COUNT // 8 * 8, RESOLUTION_BYTES)
+    for fails in range(most_bytes // 8 * 8, bisected_bytes, -pitch):
         if session.run(fails, checked=False).fault != faults.COMPLETED:
             holds = fails + pitch
             while holds - fails > RESOLUTION_BYTES:
@@ -41,19 +40,18 @@ def safe_heap(session: Session, smallest_bytes: int, most_bytes: int) -> int:
                 else:
                     fails = middle
             return holds
-    return smallest_bytes
+    return bisected_bytes
 
 
 def row_of(trace: Path, system: str, plan: Plan | None) -> dict[str, float]:
-    """Smallest, bisected and safe heap of one system on one trace."""
+    """Bisected, safe and scanned heap of one system on one trace."""
     decoded = open_trace.open_trace_for_replay(trace)
     peak_bytes = int(decoded.facts.peak_live_bytes)
     with system_named(system).session(decoded, plan) as session:
-        smallest = session.smallest_heap()
-        bisected = session.smallest_heap(grid_sizes=1)
-        safe = safe_heap(session, smallest, int(peak_bytes * REACH))
-    sizes = {"peak": peak_bytes, "smallest": smallest, "bisected": bisected, "safe": safe}
-    above = {"bisected_above": bisected / smallest - 1, "safe_above": safe / smallest - 1}
+        bisected, safe = session.bisected_heap(), session.safe_heap()
+        scanned = scanned_heap(session, bisected, int(peak_bytes * REACH))
+    sizes = {"peak": peak_bytes, "bisected": bisected, "safe": safe, "scanned": scanned}
+    above = {"safe_above": safe / bisected - 1, "scanned_above": scanned / bisected - 1}
     return sizes | above
 
 
@@ -73,6 +71,6 @@ def measure() -> dict[str, Any]:
         own = [row for row in rows if row["system"] == system]
         ranges[system] = {
             key: [min(row[key] for row in own), max(row[key] for row in own)]
-            for key in ("bisected_above", "safe_above")
+            for key in ("safe_above", "scanned_above")
         }
     return {"rows": rows, "ranges": ranges}

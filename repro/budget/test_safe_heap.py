@@ -19,7 +19,7 @@ class Heaps:
         return SimpleNamespace(fault=faults.NO_MEMORY if fails else faults.COMPLETED)
 
 
-def test_the_safe_heap_lies_behind_the_last_size_that_fails() -> None:
-    """Holes above the smallest heap count; without one both are the same."""
-    assert safe_heap.safe_heap(Heaps(range(4400, 4808)), 4000, 6000) == 4808
-    assert safe_heap.safe_heap(Heaps(range(0)), 4000, 6000) == 4000
+def test_the_scanned_heap_lies_behind_the_last_size_that_fails() -> None:
+    """Holes above the bisected heap count; without one both are the same."""
+    assert safe_heap.scanned_heap(Heaps(range(4400, 4808)), 4000, 6000) == 4808
+    assert safe_heap.scanned_heap(Heaps(range(0)), 4000, 6000) == 4000
