@@ -64,7 +64,7 @@ BETS = (NO_RETURN, LOSES_ON_PREFIX)
 # a number of its replays.
 REPLAYS_MAX = 1600
 EVENTS_MAX = 60_000_000
-WHOLE_REPLAYS_MIN = 240
+WHOLE_REPLAYS_MIN = 360
 
 
 @dataclass(frozen=True)
