@@ -19,21 +19,21 @@ _Static_assert(TAU_BUDDY_SIZE_BYTES(TAU_BUDDY_FRAMES_MAX) / 5 < UINT16_MAX,
                "a group's number has 16 bits");
 
 // The lowest bit of NIBBLE, which is not 0: a table of two bits per nibble, in one word.
-TAU_INLINE unsigned buddy_lowest(unsigned nibble) {
+TAU_SHARED unsigned buddy_lowest(unsigned nibble) {
     return 0x12131210u >> 2 * nibble & 3u;
 }
 
 // The group of ORDER that BLOCK, a number in this order, is a member of.
-TAU_INLINE uint32_t buddy_group_of(const struct tau_buddy_order *order, uint32_t block) {
+TAU_SHARED uint32_t buddy_group_of(const struct tau_buddy_order *order, uint32_t block) {
     return order->groups_first + block / TAU_BUDDY_ARITY;
 }
 
-TAU_INLINE unsigned buddy_bit_of(uint32_t block) {
+TAU_SHARED unsigned buddy_bit_of(uint32_t block) {
     return 1u << block % TAU_BUDDY_ARITY;
 }
 
 // Puts GROUP in front of the list of an order, whose head has the order's number.
-TAU_INLINE void buddy_list_push(union tau_buddy_link *links, unsigned head, uint32_t group) {
+TAU_SHARED void buddy_list_push(union tau_buddy_link *links, unsigned head, uint32_t group) {
     const uint16_t next = links[head].at[BUDDY_NEXT];
     TAU_ASSERT(links[next].at[BUDDY_PREVIOUS] == head);
     links[group].at[BUDDY_NEXT] = next;
@@ -42,7 +42,7 @@ TAU_INLINE void buddy_list_push(union tau_buddy_link *links, unsigned head, uint
     links[head].at[BUDDY_NEXT] = (uint16_t)group;
 }
 
-TAU_INLINE void buddy_list_remove(union tau_buddy_link *links, uint32_t group) {
+TAU_SHARED void buddy_list_remove(union tau_buddy_link *links, uint32_t group) {
     const uint16_t next = links[group].at[BUDDY_NEXT];
     const uint16_t previous = links[group].at[BUDDY_PREVIOUS];
     TAU_ASSERT(links[next].at[BUDDY_PREVIOUS] == group);
@@ -186,7 +186,7 @@ enum tau_status tau_buddy_take_mix(struct tau_buddy *buddy, const uint32_t count
 }
 
 // Why FRAME starts no taken block of the order that was said.
-TAU_INLINE enum tau_status buddy_refusal(const struct tau_buddy *buddy, uint32_t frame) {
+TAU_SHARED enum tau_status buddy_refusal(const struct tau_buddy *buddy, uint32_t frame) {
     uint32_t block = frame;
     TAU_ASSERT(frame < buddy->frames_count);
 #pragma GCC unroll 8

@@ -58,7 +58,7 @@ static void *budget_refuse(struct tau_budget *heap, size_t size_bytes) {
 
 // Takes a bucket for SIZE_BYTES. Returns NULL if there is none, or if the next one was overwritten,
 // which is reported.
-TAU_ALWAYS_INLINE void *budget_bucket_of_size(struct tau_budget *heap, size_t size_bytes) {
+TAU_INLINE void *budget_bucket_of_size(struct tau_budget *heap, size_t size_bytes) {
     const size_t bucket_bytes = budget_bucket_for(size_bytes);
     struct budget_class *const class = budget_candidate(heap, bucket_bytes);
     TAU_ASSERT(class->count != 0 || class->bucket_bytes == 0);
@@ -171,8 +171,8 @@ static void *budget_move(struct tau_budget *heap, void *pointer, size_t old_byte
 }
 
 // A place for SIZE_BYTES. A bucket may still have room for what the shared region cannot hold.
-TAU_ALWAYS_INLINE void *budget_place_of_shared(struct tau_budget *heap, struct tau_tlsf *shared,
-                                               size_t size_bytes) {
+TAU_INLINE void *budget_place_of_shared(struct tau_budget *heap, struct tau_tlsf *shared,
+                                        size_t size_bytes) {
     enum tau_status reason;
     void *const place = tau_tlsf_malloc_or(shared, size_bytes, &reason);
     if (place != NULL || reason != TAU_NO_MEMORY) {

@@ -72,7 +72,7 @@ enum tau_status tau_code_cache_init(struct tau_code_cache *cache,
 }
 
 // The frame that the next page is loaded into.
-TAU_INLINE unsigned code_cache_victim_of(struct tau_code_cache *cache) {
+TAU_SHARED unsigned code_cache_victim_of(struct tau_code_cache *cache) {
     if (cache->policy == TAU_CODE_CACHE_ROUND_ROBIN) {
         return code_cache_victim_in_turn(cache);
     }
@@ -91,7 +91,7 @@ TAU_INLINE unsigned code_cache_victim_of(struct tau_code_cache *cache) {
 }
 
 // Makes FRAME the latest of the recent frames; the oldest is a candidate again.
-TAU_INLINE void code_cache_note_recent(struct tau_code_cache *cache, unsigned frame) {
+TAU_SHARED void code_cache_note_recent(struct tau_code_cache *cache, unsigned frame) {
     const uint32_t place = cache->recent_next;
     TAU_ASSERT(code_cache_has(&cache->candidates, frame));
     if (cache->recent_max == 0) {
@@ -196,7 +196,7 @@ enum tau_status tau_code_cache_pin(struct tau_code_cache *cache, struct tau_page
 }
 
 // Whether the page of FRAME, if it holds one, says that it is there.
-TAU_INLINE bool code_cache_agrees(const struct tau_code_cache *cache, unsigned frame) {
+TAU_SHARED bool code_cache_agrees(const struct tau_code_cache *cache, unsigned frame) {
     return !code_cache_has(&cache->occupied, frame) ||
            (cache->frame_pages[frame] < cache->pages_count &&
             cache->page_frames[cache->frame_pages[frame]] == frame);

@@ -18,7 +18,7 @@
 
 // Chunks in which no region starts, between the ends of a region. The region starts in chunk FIRST
 // and ends inside chunk LAST or before its first page.
-TAU_INLINE uint32_t hierarchy_inner_chunks(uint32_t first, uint32_t last) {
+TAU_SHARED uint32_t hierarchy_inner_chunks(uint32_t first, uint32_t last) {
     TAU_ASSERT(first <= last);
     TAU_ASSERT(first != 0);
     return last == first ? 0 : last - first - 1;
@@ -26,7 +26,7 @@ TAU_INLINE uint32_t hierarchy_inner_chunks(uint32_t first, uint32_t last) {
 
 // Takes a record for CHUNK and pushes CHUNK onto the stack of the upper region that starts at
 // FIRST.
-TAU_INLINE struct tau_hierarchy_record *hierarchy_take_record(struct tau_hierarchy *space,
+TAU_SHARED struct tau_hierarchy_record *hierarchy_take_record(struct tau_hierarchy *space,
                                                               uint32_t first, uint32_t chunk) {
     struct tau_frames *const free = &space->tables->free;
     TAU_ASSERT(first <= chunk);
@@ -39,7 +39,7 @@ TAU_INLINE struct tau_hierarchy_record *hierarchy_take_record(struct tau_hierarc
 }
 
 // Returns the records of stack entries FIRST … SP of an upper region to the pool.
-TAU_INLINE void hierarchy_give_records(struct tau_hierarchy *space, uint32_t first, uint32_t sp) {
+TAU_SHARED void hierarchy_give_records(struct tau_hierarchy *space, uint32_t first, uint32_t sp) {
     struct tau_frames *const free = &space->tables->free;
     TAU_ASSERT(first <= sp);
     TAU_ASSERT(sp < space->chunks.pages_count);
@@ -65,7 +65,7 @@ static struct hierarchy_spot hierarchy_split(struct tau_hierarchy *space, uint32
 
 // Joins SPOT's region, which is free, to the region before it. Returns true if no region starts in
 // the chunk any more. Its upper region has then joined the one before it too.
-TAU_INLINE bool hierarchy_join(struct tau_hierarchy *space, const struct hierarchy_spot *spot) {
+TAU_SHARED bool hierarchy_join(struct tau_hierarchy *space, const struct hierarchy_spot *spot) {
     const uint32_t left = spot->record->starts & ~tau_bits_mask(spot->place);
     TAU_ASSERT(hierarchy_is_free(spot));
     spot->record->starts = left;
@@ -197,7 +197,7 @@ enum tau_status tau_hierarchy_close(struct tau_hierarchy *space) {
 }
 
 // The first page after the region at SPOT. *NEXT is the region that starts there, if there is one.
-TAU_INLINE uint32_t hierarchy_end_of(const struct tau_hierarchy *space,
+TAU_SHARED uint32_t hierarchy_end_of(const struct tau_hierarchy *space,
                                      const struct hierarchy_spot *spot, struct hierarchy_spot *next,
                                      bool *has_next) {
     *has_next = hierarchy_find_next(space, spot, next);
@@ -281,7 +281,7 @@ enum tau_status tau_hierarchy_map_region(struct tau_hierarchy *space, struct tau
 
 // Adds FRAME to the ring of frames of the region at SPOT, which has HEADER. The ring goes from the
 // newest frame to the oldest, which links to the newest.
-TAU_INLINE void hierarchy_ring_push(struct tau_hierarchy *space, const struct hierarchy_spot *spot,
+TAU_SHARED void hierarchy_ring_push(struct tau_hierarchy *space, const struct hierarchy_spot *spot,
                                     uint32_t header, uint32_t frame) {
     uint32_t *const links = space->frames->links;
     TAU_ASSERT(frame < space->frames->frames_count);
@@ -302,7 +302,7 @@ TAU_INLINE void hierarchy_ring_push(struct tau_hierarchy *space, const struct hi
 }
 
 // Whether a fault may take a record.
-TAU_INLINE bool hierarchy_has_record(const struct tau_hierarchy *space) {
+TAU_SHARED bool hierarchy_has_record(const struct tau_hierarchy *space) {
     const struct tau_hierarchy_tables *const tables = space->tables;
     const bool commits = space->commit_max_pages != HIERARCHY_NO_LIMIT;
     TAU_ASSERT(tables->promised <= tables->free.ready.count);
@@ -312,7 +312,7 @@ TAU_INLINE bool hierarchy_has_record(const struct tau_hierarchy *space) {
 
 // Maps PAGE of the region at SPOT, which has HEADER, to a frame. A frame must be ready. RECORD is
 // the record of the page's chunk.
-TAU_INLINE enum tau_status hierarchy_enter_page(struct tau_hierarchy *space, uint32_t page,
+TAU_SHARED enum tau_status hierarchy_enter_page(struct tau_hierarchy *space, uint32_t page,
                                                 struct tau_hierarchy_record *record,
                                                 const struct hierarchy_spot *spot,
                                                 uint32_t header) {
@@ -394,7 +394,7 @@ enum tau_status tau_hierarchy_map_page(struct tau_hierarchy *space, struct tau_p
 }
 
 // Returns the frames of the region at SPOT to the pool.
-TAU_INLINE void hierarchy_release_frames(struct tau_hierarchy *space,
+TAU_SHARED void hierarchy_release_frames(struct tau_hierarchy *space,
                                          const struct hierarchy_spot *spot) {
     const uint32_t oldest = *hierarchy_header_of(spot) & TAU_NUMBER_MASK;
     const uint32_t mapped = spot->record->mapped & tau_bits_mask(spot->place);
@@ -410,7 +410,7 @@ TAU_INLINE void hierarchy_release_frames(struct tau_hierarchy *space,
 
 // Clears the mapped bits of the region at SPOT in its first chunk and in the chunk of the next
 // region. The chunks between lose their records.
-TAU_INLINE void hierarchy_forget_pages(const struct hierarchy_spot *spot,
+TAU_SHARED void hierarchy_forget_pages(const struct hierarchy_spot *spot,
                                        const struct hierarchy_spot *next, bool has_next) {
     const uint32_t front = tau_bits_above(spot->place);
     TAU_ASSERT(spot->record != NULL);
@@ -427,7 +427,7 @@ TAU_INLINE void hierarchy_forget_pages(const struct hierarchy_spot *spot,
 
 // Joins the region at SPOT, which has become free, to free neighbors, and returns the records that
 // are no longer needed. They are at most two chains, one of them with one record.
-TAU_INLINE void hierarchy_join_neighbors(struct tau_hierarchy *space,
+TAU_SHARED void hierarchy_join_neighbors(struct tau_hierarchy *space,
                                          const struct hierarchy_spot *spot,
                                          const struct hierarchy_spot *next, bool has_next) {
     const uint32_t sp = hierarchy_sp_of(space, spot->chunk);

@@ -19,7 +19,7 @@
 // ---- Edges -------------------------------------------------------------------------------------
 
 // Makes EDGE the start of a region, with FRAME at its first page.
-TAU_INLINE void page_heap_edge_open(struct tau_vspace *space, uint32_t edge, uint32_t frame) {
+TAU_SHARED void page_heap_edge_open(struct tau_vspace *space, uint32_t edge, uint32_t frame) {
     struct tau_validity *const validity = &space->validity;
     TAU_ASSERT(edge != 0);
     TAU_ASSERT(edge < validity->pages_count);
@@ -34,7 +34,7 @@ TAU_INLINE void page_heap_edge_open(struct tau_vspace *space, uint32_t edge, uin
 
 // Releases the frames of the region at EDGE. If IS_KEPT, the first frame stays. Otherwise the
 // region joins the one before it.
-TAU_INLINE void page_heap_edge_release(struct tau_vspace *space, uint32_t edge, bool is_kept) {
+TAU_SHARED void page_heap_edge_release(struct tau_vspace *space, uint32_t edge, bool is_kept) {
     const uint32_t sp = validity_sp(space->validity.regions[edge].top);
     const uint32_t first = is_kept ? edge + 1 : edge;
     TAU_ASSERT(sp >= edge);
@@ -51,7 +51,7 @@ TAU_INLINE void page_heap_edge_release(struct tau_vspace *space, uint32_t edge, 
 }
 
 // Opens the region of EDGE for a block that extends beyond the edge. Only the edge is mapped.
-TAU_INLINE void page_heap_edge_extend(struct tau_vspace *space, uint32_t edge) {
+TAU_SHARED void page_heap_edge_extend(struct tau_vspace *space, uint32_t edge) {
     TAU_ASSERT(validity_sp(space->validity.regions[edge].top) == edge);
     TAU_ASSERT((space->validity.regions[edge].top & VALIDITY_STATE) == VALIDITY_HEAP_HEAD);
     space->validity.regions[edge].top = edge | VALIDITY_HEAP_OPEN | PAGE_HEAP_RIGHTS;
@@ -59,7 +59,7 @@ TAU_INLINE void page_heap_edge_extend(struct tau_vspace *space, uint32_t edge) {
 
 // Maps and opens the pages that CUT, at the front of a free block, needs, or changes nothing.
 // MAY_CLEAN: a frame is zeroed if none is ready.
-TAU_INLINE enum paged_cutting page_heap_cut_pages(struct tau_page_heap *heap, struct paged_cut cut,
+TAU_SHARED enum paged_cutting page_heap_cut_pages(struct tau_page_heap *heap, struct paged_cut cut,
                                                   bool may_clean) {
     struct tau_vspace *const space = heap->space;
     TAU_ASSERT(cut.start <= cut.split && cut.split <= cut.end);
@@ -92,7 +92,7 @@ TAU_INLINE enum paged_cutting page_heap_cut_pages(struct tau_page_heap *heap, st
 
 // Releases the pages of a block that left use. The block is already listed, so its header is
 // written.
-TAU_INLINE void page_heap_give_back(struct tau_page_heap *heap, struct paged_freed freed) {
+TAU_SHARED void page_heap_give_back(struct tau_page_heap *heap, struct paged_freed freed) {
     struct tau_vspace *const space = heap->space;
     const uint32_t start = freed.start;
     const uint32_t end = freed.end;
@@ -129,7 +129,7 @@ static bool page_heap_is_cut_admitted(const struct tau_page_heap *heap, struct p
 
 // As page_heap_cut_pages, inside a free block whose edge is LOW. Zeroes frames. Returns false, with
 // nothing changed, if frames or commitment do not suffice.
-TAU_INLINE bool page_heap_cut_inside(struct tau_page_heap *heap, struct paged_cut cut,
+TAU_SHARED bool page_heap_cut_inside(struct tau_page_heap *heap, struct paged_cut cut,
                                      uint32_t low) {
     uint32_t frame = 0;
     TAU_ASSERT(low >= heap->first.number);
@@ -265,7 +265,7 @@ enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace
 // ---- Looking at an object ----------------------------------------------------------------------
 
 // Headers lie only in edges.
-TAU_INLINE bool page_heap_has_header(const void *context, const tau_word *block) {
+TAU_SHARED bool page_heap_has_header(const void *context, const tau_word *block) {
     const struct tau_page_heap *const heap = context;
     const uintptr_t edge = paged_any_edge_of(PAGED_ORIGIN(heap), block);
     TAU_ASSERT(heap->pages_count >= 2);
@@ -374,7 +374,7 @@ enum tau_status tau_page_heap_free(struct tau_page_heap *heap, void *pointer) {
 
 // Resizes the used BLOCK to SIZE. Returns false, with nothing changed, if the block would have to
 // move, its end would move down to another page, or pages are refused.
-TAU_INLINE bool page_heap_resize_block(struct tau_page_heap *heap, tau_word *block, tau_word size) {
+TAU_SHARED bool page_heap_resize_block(struct tau_page_heap *heap, tau_word *block, tau_word size) {
     const uintptr_t origin = PAGED_ORIGIN(heap);
     const tau_word old = tlsf_size_of(block);
     tau_word *const next = tlsf_after(block, old);

@@ -410,7 +410,7 @@ enum tau_status tau_tlb_color_init(struct tau_tlb_color *heap,
 }
 
 // Whether the byte at OFFSET of the window, which is inside the span, lies in a page of the heap.
-TAU_INLINE bool tlb_color_is_handed_out(const struct tau_tlb_color *heap, uintptr_t offset) {
+TAU_SHARED bool tlb_color_is_handed_out(const struct tau_tlb_color *heap, uintptr_t offset) {
     const uintptr_t page = offset >> heap->page_log2;
     return (int32_t)(heap->pages[page / 32] << page % 32) < 0;
 }
@@ -494,13 +494,13 @@ size_t tau_tlb_color_object_max_bytes(const struct tau_tlb_color *heap) {
 // ---- Calls -------------------------------------------------------------------------------------
 
 // Whether the word before POINTER lies in a page of the heap. NULL does not.
-TAU_INLINE bool tlb_color_is_inside(const struct tau_tlb_color *heap, const void *pointer) {
+TAU_SHARED bool tlb_color_is_inside(const struct tau_tlb_color *heap, const void *pointer) {
     const uintptr_t offset = (uintptr_t)pointer - heap->lowest;
     TAU_ASSERT(heap->blocks != NULL);
     return TAU_ON_LONGEST_PATH(offset < heap->span_bytes) && tlb_color_is_handed_out(heap, offset);
 }
 
-TAU_INLINE enum tau_status tlb_color_foreign(const struct tau_tlb_color *heap,
+TAU_SHARED enum tau_status tlb_color_foreign(const struct tau_tlb_color *heap,
                                              const void *pointer) {
     TAU_ASSERT(heap->blocks != NULL);
     if (pointer == NULL) {

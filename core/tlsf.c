@@ -148,13 +148,24 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
 
 // ---- Public operations -------------------------------------------------------------------------
 
-// malloc's steps. A lack of memory is reported here, or by the caller if LATER is not NULL: *LATER
-// is then the reason.
-TAU_ALWAYS_INLINE void *tlsf_allocate(struct tau_tlsf *heap, size_t size_bytes,
-                                      enum tau_status *later) {
+// Hands out the object at PAYLOAD, whose used block has SIZE bytes, and releases the lock.
+TAU_INLINE void *tlsf_hand_out(struct tau_tlsf *heap, tau_word *payload, tau_word size,
+                               size_t size_bytes, size_t alignment) {
+    tlsf_fields_of(heap)->used_bytes += size;
+    TAU_ASSERT(((uintptr_t)payload & (alignment - 1)) == 0);
+    TAU_ASSERT(tlsf_usable_bytes(payload) >= size_bytes);
+    TAU_ASSERT(tlsf_fields_of(heap)->used_bytes <= tlsf_capacity_bytes(heap));
+    tlsf_seal(heap, payload);
+    TAU_PORT_TRACE(heap, NULL, payload, size_bytes, alignment);
+    TAU_PORT_UNLOCK(heap);
+    tlsf_junk(payload, 0xaa, size_bytes);
+    return payload;
+}
+
+void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes) {
     const tau_word needed = tlsf_needed(heap, size_bytes, 0);
     if (needed == 0) {
-        return later != NULL ? NULL : tlsf_refuse(heap, size_bytes, TAU_NO_MEMORY);
+        return tlsf_refuse(heap, size_bytes, TAU_NO_MEMORY);
     }
     const tau_word size = (tau_word)tau_bits_hold(needed);  // gcc would keep it twice
     TAU_PORT_LOCK(heap);
@@ -165,25 +176,11 @@ TAU_ALWAYS_INLINE void *tlsf_allocate(struct tau_tlsf *heap, size_t size_bytes,
     tau_word *const payload = tlsf_take_with(heap, size, &header, &reason, &marks);
     if (payload == NULL) {
         TAU_PORT_UNLOCK(heap);
-        if (later != NULL && (*later = reason) == TAU_NO_MEMORY) {
-            return NULL;
-        }
         return tlsf_refuse(heap, size_bytes, reason);
     }
-    TAU_ASSERT(((uintptr_t)payload & (TAU_ALIGNMENT - 1)) == 0);
-    tlsf_fields_of(heap)->used_bytes += tlsf_keep_with(heap, payload, header, size, 0, &marks);
+    const tau_word kept = tlsf_keep_with(heap, payload, header, size, 0, &marks);
     tlsf_leave(heap, &marks);
-    TAU_ASSERT(tlsf_usable_bytes(payload) >= size_bytes);
-    TAU_ASSERT(tlsf_fields_of(heap)->used_bytes <= tlsf_capacity_bytes(heap));
-    tlsf_seal(heap, payload);
-    TAU_PORT_TRACE(heap, NULL, payload, size_bytes, TAU_ALIGNMENT);
-    TAU_PORT_UNLOCK(heap);
-    tlsf_junk(payload, 0xaa, size_bytes);
-    return payload;
-}
-
-void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes) {
-    return tlsf_allocate(heap, size_bytes, NULL);
+    return tlsf_hand_out(heap, payload, kept, size_bytes, TAU_ALIGNMENT);
 }
 
 void *tau_tlsf_calloc(struct tau_tlsf *heap, size_t count, size_t size_bytes) {
@@ -235,16 +232,10 @@ __attribute__((noinline)) void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, si
         flags |= TLSF_PREVIOUS_FREE;
     }
     const tau_word kept = tlsf_keep(heap, payload, header - gap, size, flags);
-    TAU_ASSERT(((uintptr_t)payload & (alignment - 1)) == 0);
     TAU_ASSERT(kept >= size);
     TAU_ASSERT(gap == 0 || gap >= TLSF_BLOCK_MIN_BYTES);
     tlsf_after(payload, kept)[-2] = (tau_word)alignment;
-    tlsf_fields_of(heap)->used_bytes += kept;
-    tlsf_seal(heap, payload);
-    TAU_PORT_TRACE(heap, NULL, payload, size_bytes, alignment);
-    TAU_PORT_UNLOCK(heap);
-    tlsf_junk(payload, 0xaa, size_bytes);
-    return payload;
+    return tlsf_hand_out(heap, payload, kept, size_bytes, alignment);
 }
 
 enum tau_status tau_tlsf_free(struct tau_tlsf *heap, void *pointer) {
@@ -355,10 +346,24 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) 
     return place != NULL ? tlsf_move(heap, pointer, place, resize.old_bytes, size_bytes) : NULL;
 }
 
+// Not malloc with an argument more: a build for size shares these steps with aligned_alloc.
 __attribute__((noinline)) void *tau_tlsf_malloc_or(struct tau_tlsf *heap, size_t size_bytes,
                                                    enum tau_status *reason) {
+    const tau_word size = tlsf_needed(heap, size_bytes, 0);
     *reason = TAU_NO_MEMORY;
-    return tlsf_allocate(heap, size_bytes, reason);
+    if (size == 0) {
+        return NULL;
+    }
+    TAU_PORT_LOCK(heap);
+    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
+    tau_word header;
+    tau_word *const payload = tlsf_take(heap, size, &header, reason);
+    if (payload == NULL) {
+        TAU_PORT_UNLOCK(heap);
+        return *reason == TAU_NO_MEMORY ? NULL : tlsf_refuse(heap, size_bytes, *reason);
+    }
+    const tau_word kept = tlsf_keep(heap, payload, header, size, 0);
+    return tlsf_hand_out(heap, payload, kept, size_bytes, TAU_ALIGNMENT);
 }
 
 // ---- Looking at a heap -------------------------------------------------------------------------

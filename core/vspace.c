@@ -14,12 +14,12 @@
 
 #define VSPACE_NO_LIMIT UINT32_MAX
 
-TAU_INLINE uint32_t vspace_top_of(const struct tau_vspace *space, struct tau_page start) {
+TAU_SHARED uint32_t vspace_top_of(const struct tau_vspace *space, struct tau_page start) {
     TAU_ASSERT(start.number < space->validity.pages_count);
     return space->validity.regions[start.number].top;
 }
 
-TAU_INLINE bool vspace_is_free(const struct tau_vspace *space, struct tau_page start) {
+TAU_SHARED bool vspace_is_free(const struct tau_vspace *space, struct tau_page start) {
     return (vspace_top_of(space, start) & VALIDITY_STATE) == VALIDITY_FREE;
 }
 
@@ -59,7 +59,7 @@ enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t s
 }
 
 // The first page after the region that contains PAGE.
-TAU_INLINE uint32_t vspace_end_after(const struct tau_vspace *space, struct tau_page page) {
+TAU_SHARED uint32_t vspace_end_after(const struct tau_vspace *space, struct tau_page page) {
     struct tau_page next;
     return tau_region_tree_next(&space->tree, page, &next) ? next.number
                                                            : space->validity.pages_count;

@@ -20,7 +20,7 @@
     (SV39_ENTRY_VALID | SV39_ENTRY_USER | SV39_ENTRY_ACCESSED | SV39_ENTRY_DIRTY)
 
 // Takes a frame of POOL, which must have one. It is zeroed if the pool zeroes.
-TAU_INLINE uint32_t sv39_take(struct tau_frames *pool) {
+TAU_SHARED uint32_t sv39_take(struct tau_frames *pool) {
     uint32_t frame = 0;
     const bool is_taken = frames_take_clean(pool, &frame);
     TAU_ASSERT(is_taken);
@@ -30,7 +30,7 @@ TAU_INLINE uint32_t sv39_take(struct tau_frames *pool) {
 
 // Whether PAGES pages and then TABLES table pages can be taken now, and if not, which of both is
 // lacking.
-TAU_INLINE enum tau_status sv39_lacking(const struct tau_sv39 *space, uint32_t pages,
+TAU_SHARED enum tau_status sv39_lacking(const struct tau_sv39 *space, uint32_t pages,
                                         uint32_t tables) {
     const uint32_t pages_free = space->frames->ready.count + space->frames->dirty.count;
     const uint32_t tables_free = space->tables->ready.count + space->tables->dirty.count;
@@ -73,7 +73,7 @@ uint64_t tau_sv39_satp(const struct tau_sv39 *space) {
 }
 
 // Takes a table page, initializes its record, and hangs it into SLOT.
-TAU_INLINE struct tau_sv39_table *sv39_hang_table(struct tau_sv39 *space, uint64_t *slot,
+TAU_SHARED struct tau_sv39_table *sv39_hang_table(struct tau_sv39 *space, uint64_t *slot,
                                                   uint64_t own) {
     const uint32_t frame = sv39_take(space->tables);
     struct tau_sv39_table *record = &space->records[frame];

@@ -26,20 +26,20 @@ _Static_assert(SV39_CODE_PAGE_WORDS % SV39_CODE_WORDS_AT_ONCE == 0,
 _Static_assert(sizeof(uintptr_t) == 8, "Sv39 is for 64-bit harts");
 _Static_assert(32 % TAU_SV39_CODE_VISITED == 0, "the frames of a visit have flags in one word");
 
-TAU_INLINE uint64_t *sv39_code_entry_of(const struct tau_sv39_code *code, uint32_t page) {
+TAU_SHARED uint64_t *sv39_code_entry_of(const struct tau_sv39_code *code, uint32_t page) {
     const uint32_t place =
         (uint32_t)(code->place.first >> TAU_PAGE_LOG2) % SV39_CODE_ENTRIES + page;
     TAU_ASSERT(page < code->cache.pages_count);
     return &code->place.tables[place / SV39_CODE_ENTRIES][place % SV39_CODE_ENTRIES];
 }
 
-TAU_INLINE uintptr_t sv39_code_address_of(const struct tau_sv39_code *code, uint32_t page) {
+TAU_SHARED uintptr_t sv39_code_address_of(const struct tau_sv39_code *code, uint32_t page) {
     TAU_ASSERT(page < code->cache.pages_count);
     return code->place.first + ((uintptr_t)page << TAU_PAGE_LOG2);
 }
 
 // Steps 1 and 2.
-TAU_INLINE void sv39_code_unmap(const struct tau_sv39_code *code, uint32_t page, uint64_t *entry) {
+TAU_SHARED void sv39_code_unmap(const struct tau_sv39_code *code, uint32_t page, uint64_t *entry) {
     TAU_ASSERT(entry == sv39_code_entry_of(code, page));
     *(volatile uint64_t *)entry = 0;
     TAU_SV39_CODE_FLUSH(sv39_code_address_of(code, page));
@@ -123,7 +123,7 @@ enum tau_status tau_sv39_code_release_page(struct tau_sv39_code *code, struct ta
     return TAU_OK;
 }
 
-TAU_INLINE enum tau_status sv39_code_begin(struct tau_sv39_code *code, uintptr_t address,
+TAU_SHARED enum tau_status sv39_code_begin(struct tau_sv39_code *code, uintptr_t address,
                                            uint32_t access, struct tau_sv39_code_load *load) {
     struct tau_code_cache_answer answer;
     const uintptr_t page = (address - code->place.first) >> TAU_PAGE_LOG2;
@@ -148,7 +148,7 @@ TAU_INLINE enum tau_status sv39_code_begin(struct tau_sv39_code *code, uintptr_t
 }
 
 // Steps 4 to 6.
-TAU_INLINE void sv39_code_end(struct tau_sv39_code *code, const struct tau_sv39_code_load *load) {
+TAU_SHARED void sv39_code_end(struct tau_sv39_code *code, const struct tau_sv39_code_load *load) {
     const uint64_t number = code->place.frames[load->frame.number].number;
     uint64_t *const entry = sv39_code_entry_of(code, load->page.number);
     TAU_ASSERT(number < SV39_CODE_PHYSICAL_PAGES_MAX);

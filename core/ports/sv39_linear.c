@@ -12,7 +12,7 @@ struct sv39_linear_chain {
 };
 
 // Clears the COUNT leaf entries from ENTRY on and links their frames.
-TAU_INLINE void sv39_linear_clear_leaves(const struct tau_sv39 *space, uint64_t *entry,
+TAU_SHARED void sv39_linear_clear_leaves(const struct tau_sv39 *space, uint64_t *entry,
                                          uint32_t count, struct sv39_linear_chain *frames) {
     uint32_t *links = space->frames->links;
     const uint32_t physical_first = (uint32_t)space->physical_first;
@@ -35,7 +35,7 @@ TAU_INLINE void sv39_linear_clear_leaves(const struct tau_sv39 *space, uint64_t 
 }
 
 // A table whose entries are all cleared counts as zeroed.
-TAU_INLINE void sv39_linear_give_table(struct tau_sv39 *space, uint64_t *slot) {
+TAU_SHARED void sv39_linear_give_table(struct tau_sv39 *space, uint64_t *slot) {
     const uint32_t table = sv39_entry_frame(space, *slot);
     TAU_ASSERT(sv39_next(space, *slot)[0] == 0);
     TAU_ASSERT(sv39_next(space, *slot)[SV39_ENTRIES - 1] == 0);

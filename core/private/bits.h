@@ -25,7 +25,7 @@
 
 #if TAU_BITS_SCAN
 // floor(log2(value)); 0 for 0.
-TAU_ALWAYS_INLINE unsigned tau_bits_log2(uintptr_t value) {
+TAU_INLINE unsigned tau_bits_log2(uintptr_t value) {
 #if UINTPTR_MAX > 0xffffffffu
     return 63u - (unsigned)__builtin_clzll(value | 1u);
 #else
@@ -34,7 +34,7 @@ TAU_ALWAYS_INLINE unsigned tau_bits_log2(uintptr_t value) {
 }
 
 // COUNT - LESS, at least 0. Zbb has the minimum of two registers; Arm clears a negative number.
-TAU_ALWAYS_INLINE unsigned tau_bits_beyond(unsigned count, unsigned less) {
+TAU_INLINE unsigned tau_bits_beyond(unsigned count, unsigned less) {
 #ifdef __riscv
     return count - (less < count ? less : count);
 #else
@@ -43,12 +43,12 @@ TAU_ALWAYS_INLINE unsigned tau_bits_beyond(unsigned count, unsigned less) {
 }
 
 // Index of the lowest set bit of VALUE, which is not 0.
-TAU_ALWAYS_INLINE unsigned tau_bits_lowest(uint32_t value) {
+TAU_INLINE unsigned tau_bits_lowest(uint32_t value) {
     return (unsigned)__builtin_ctz(value);
 }
 
 // Index of the highest set bit of VALUE, which is not 0.
-TAU_ALWAYS_INLINE unsigned tau_bits_highest(uint32_t value) {
+TAU_INLINE unsigned tau_bits_highest(uint32_t value) {
     return 31u - (unsigned)__builtin_clz(value);
 }
 #elif defined(__OPTIMIZE_SIZE__)
@@ -61,7 +61,7 @@ static const uint8_t tau_bits_table[96] = {
     30, 22, 20, 15, 25, 17, 4, 8, 31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5,  10, 9,
 };
 
-TAU_ALWAYS_INLINE unsigned tau_bits_log2(uintptr_t value) {
+TAU_INLINE unsigned tau_bits_log2(uintptr_t value) {
     unsigned above = 0;
     if (value >> 12 != 0) {
         value >>= 12;
@@ -74,11 +74,11 @@ TAU_ALWAYS_INLINE unsigned tau_bits_log2(uintptr_t value) {
     return above + tau_bits_table[value];
 }
 
-TAU_ALWAYS_INLINE unsigned tau_bits_lowest(uint32_t value) {
+TAU_INLINE unsigned tau_bits_lowest(uint32_t value) {
     return tau_bits_table[TAU_BITS_DE_BRUIJN + (((value & -value) * 0x077cb531u) >> 27)];
 }
 
-TAU_ALWAYS_INLINE unsigned tau_bits_highest(uint32_t value) {
+TAU_INLINE unsigned tau_bits_highest(uint32_t value) {
     return value >> 16 != 0 ? 16u + tau_bits_log2(value >> 16) : tau_bits_log2(value);
 }
 #else
@@ -100,7 +100,7 @@ static const uint8_t tau_bits_table[288] = {
     30, 22, 20, 15, 25, 17, 4, 8, 31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5,  10, 9,
 };
 
-TAU_ALWAYS_INLINE unsigned tau_bits_log2(uintptr_t value) {
+TAU_INLINE unsigned tau_bits_log2(uintptr_t value) {
     // The second return ends the longest path, so it is the fall-through.
     if (__builtin_expect(value >> 16 == 0, 1)) {
         if (__builtin_expect(value >> 8 != 0, 1)) {
@@ -111,32 +111,32 @@ TAU_ALWAYS_INLINE unsigned tau_bits_log2(uintptr_t value) {
     return 16u + tau_bits_table[value >> 16];
 }
 
-TAU_ALWAYS_INLINE unsigned tau_bits_lowest(uint32_t value) {
+TAU_INLINE unsigned tau_bits_lowest(uint32_t value) {
     return tau_bits_table[TAU_BITS_DE_BRUIJN + (((value & -value) * 0x077cb531u) >> 27)];
 }
 
-TAU_ALWAYS_INLINE unsigned tau_bits_highest(uint32_t value) {
+TAU_INLINE unsigned tau_bits_highest(uint32_t value) {
     return value >> 16 != 0 ? 16u + tau_bits_log2(value >> 16) : tau_bits_log2(value);
 }
 #endif
 
 // Returns VALUE, but the compiler treats it as unknown. It can neither recompute the value, nor
 // reuse words that it read through the value before.
-TAU_ALWAYS_INLINE uintptr_t tau_bits_hold(uintptr_t value) {
+TAU_INLINE uintptr_t tau_bits_hold(uintptr_t value) {
     __asm__("" : "+r"(value));
     return value;
 }
 
-TAU_ALWAYS_INLINE void *tau_bits_hold_pointer(void *value) {
+TAU_INLINE void *tau_bits_hold_pointer(void *value) {
     return (void *)tau_bits_hold((uintptr_t)value);
 }
 
-TAU_ALWAYS_INLINE bool tau_bits_is_power_of_two(uintptr_t value) {
+TAU_INLINE bool tau_bits_is_power_of_two(uintptr_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
 
 // ALIGNMENT is a power of two; the sum must not overflow.
-TAU_ALWAYS_INLINE uintptr_t tau_bits_round_up(uintptr_t value, uintptr_t alignment) {
+TAU_INLINE uintptr_t tau_bits_round_up(uintptr_t value, uintptr_t alignment) {
     return (value + alignment - 1) & ~(alignment - 1);
 }
 

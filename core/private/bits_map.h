@@ -13,7 +13,7 @@
 
 // VALUE << COUNT % 32. RISC-V's shift takes the remainder itself, but gcc computes it all the same
 // where it has another use.
-TAU_ALWAYS_INLINE uint32_t tau_bits_left(uint32_t value, unsigned count) {
+TAU_INLINE uint32_t tau_bits_left(uint32_t value, unsigned count) {
 #if defined(__riscv) && __riscv_xlen == 32
     __asm__("sll %0, %1, %2" : "=r"(value) : "r"(value), "r"(count));
     return value;
@@ -22,7 +22,7 @@ TAU_ALWAYS_INLINE uint32_t tau_bits_left(uint32_t value, unsigned count) {
 #endif
 }
 
-TAU_ALWAYS_INLINE uintptr_t tau_bits_right(uintptr_t value, unsigned count) {
+TAU_INLINE uintptr_t tau_bits_right(uintptr_t value, unsigned count) {
 #if defined(__riscv) && __riscv_xlen == 32
     __asm__("srl %0, %1, %2" : "=r"(value) : "r"(value), "r"(count));
     return value;
@@ -33,7 +33,7 @@ TAU_ALWAYS_INLINE uintptr_t tau_bits_right(uintptr_t value, unsigned count) {
 
 // How far `tau_bits_rotated` turns a number of less than 32 - COUNT bits to shift it left by COUNT.
 // Arm can only turn right.
-TAU_ALWAYS_INLINE unsigned tau_bits_turns(unsigned count) {
+TAU_INLINE unsigned tau_bits_turns(unsigned count) {
 #if defined(__thumb2__)
     return -count & 31u;
 #else
@@ -42,7 +42,7 @@ TAU_ALWAYS_INLINE unsigned tau_bits_turns(unsigned count) {
 }
 
 // VALUE turned by TURNS % 32. RISC-V shifts instead, by the remainder, which the machine takes.
-TAU_ALWAYS_INLINE uint32_t tau_bits_rotated(uint32_t value, unsigned turns) {
+TAU_INLINE uint32_t tau_bits_rotated(uint32_t value, unsigned turns) {
 #if defined(__thumb2__)
     __asm__("ror %0, %1, %2" : "=r"(value) : "r"(value), "r"(turns));
     return value;
@@ -58,12 +58,12 @@ TAU_ALWAYS_INLINE uint32_t tau_bits_rotated(uint32_t value, unsigned turns) {
 #endif
 
 // The first bit, for `tau_bits_moved`. Held, as a compiler would load it again for every bit.
-TAU_ALWAYS_INLINE uint32_t tau_bits_one(void) {
+TAU_INLINE uint32_t tau_bits_one(void) {
     return (uint32_t)tau_bits_hold(TAU_BITS_FROM_TOP ? 0x80000000u : 1u);
 }
 
 // ONE at INDEX % 32.
-TAU_ALWAYS_INLINE uint32_t tau_bits_moved(uint32_t one, unsigned index) {
+TAU_INLINE uint32_t tau_bits_moved(uint32_t one, unsigned index) {
 #if TAU_BITS_FROM_TOP && !defined(__thumb2__)
     return one >> (index & 31u);
 #else
@@ -71,38 +71,38 @@ TAU_ALWAYS_INLINE uint32_t tau_bits_moved(uint32_t one, unsigned index) {
 #endif
 }
 
-TAU_ALWAYS_INLINE uint32_t tau_bits_mask(unsigned index) {
+TAU_INLINE uint32_t tau_bits_mask(unsigned index) {
     return TAU_BITS_FROM_TOP ? 0x80000000u >> index : 1u << index;
 }
 
 // The bits from INDEX (0 ... 31) on.
-TAU_ALWAYS_INLINE uint32_t tau_bits_from(unsigned index) {
+TAU_INLINE uint32_t tau_bits_from(unsigned index) {
     return TAU_BITS_FROM_TOP ? 0xffffffffu >> index : 0xffffffffu << index;
 }
 
 // The bits after INDEX (0 ... 31).
-TAU_ALWAYS_INLINE uint32_t tau_bits_above(unsigned index) {
+TAU_INLINE uint32_t tau_bits_above(unsigned index) {
     return TAU_BITS_FROM_TOP ? 0x7fffffffu >> index : 0xfffffffeu << index;
 }
 
 // Whether WORD has a bit after INDEX % 32. ONE as for `tau_bits_moved`.
-TAU_ALWAYS_INLINE bool tau_bits_any_above(uint32_t word, uint32_t one, unsigned index) {
+TAU_INLINE bool tau_bits_any_above(uint32_t word, uint32_t one, unsigned index) {
     return TAU_BITS_FROM_TOP ? (word & tau_bits_above(index & 31u)) != 0
                                 : word >> (index & 31u) > one;
 }
 
 // Index of the first set bit of WORD, which is not 0.
-TAU_ALWAYS_INLINE unsigned tau_bits_first(uint32_t word) {
+TAU_INLINE unsigned tau_bits_first(uint32_t word) {
     return TAU_BITS_FROM_TOP ? 31u - tau_bits_highest(word) : tau_bits_lowest(word);
 }
 
 // Index of the first set bit of WORD after INDEX % 32. There is one.
-TAU_ALWAYS_INLINE unsigned tau_bits_first_above(uint32_t word, unsigned index) {
+TAU_INLINE unsigned tau_bits_first_above(uint32_t word, unsigned index) {
     return tau_bits_first(word & (TAU_BITS_FROM_TOP ? tau_bits_above(index & 31u)
                                                     : tau_bits_left(0xfffffffeu, index)));
 }
 
-TAU_ALWAYS_INLINE unsigned tau_bits_last(uint32_t word) {
+TAU_INLINE unsigned tau_bits_last(uint32_t word) {
     return TAU_BITS_FROM_TOP ? 31u - tau_bits_lowest(word) : tau_bits_highest(word);
 }
 

@@ -5,10 +5,16 @@
 #ifdef __cplusplus
 #error "compile this file as C (gcc, not g++): C++ can use its header, and link the object"
 #endif
+
+// The steps of malloc and free, and whatever is shorter than a call.
 #define TAU_INLINE static inline __attribute__((always_inline))
 
-// For steps that two operations share without the cost of a call, in builds for size too.
-#define TAU_ALWAYS_INLINE static inline __attribute__((always_inline))
+// All other steps. A build for size gets one copy of each.
+#ifdef __OPTIMIZE_SIZE__
+#define TAU_SHARED static __attribute__((unused))
+#else
+#define TAU_SHARED TAU_INLINE
+#endif
 
 // The bound is the longest path, so that path is the fall-through.
 #define TAU_ON_LONGEST_PATH(condition) __builtin_expect((condition), 1)

@@ -11,7 +11,7 @@
 #include "core/config.h"
 #include "core/private/inline.h"
 
-TAU_ALWAYS_INLINE tau_word *tau_link_follow(const void *handle, tau_word link) {
+TAU_INLINE tau_word *tau_link_follow(const void *handle, tau_word link) {
 #if UINTPTR_MAX > 0xffffffffu && TAU_WORD_BITS == 32
     return (tau_word *)((uintptr_t)handle + (uintptr_t)(intptr_t)(int32_t)link);
 #else
@@ -20,7 +20,7 @@ TAU_ALWAYS_INLINE tau_word *tau_link_follow(const void *handle, tau_word link) {
 #endif
 }
 
-TAU_ALWAYS_INLINE tau_word tau_link_to(const void *handle, const void *address) {
+TAU_INLINE tau_word tau_link_to(const void *handle, const void *address) {
 #if UINTPTR_MAX > 0xffffffffu && TAU_WORD_BITS == 32
     return (tau_word)((uintptr_t)address - (uintptr_t)handle);
 #else

@@ -14,13 +14,13 @@ static uint32_t break_heap_last_page(const struct tau_break_heap *heap) {
 }
 
 // Whether CUT makes an edge that is not mapped yet.
-TAU_INLINE bool break_heap_has_new_split(const struct tau_pagetable *table, struct paged_cut cut) {
+TAU_SHARED bool break_heap_has_new_split(const struct tau_pagetable *table, struct paged_cut cut) {
     TAU_ASSERT(cut.start <= cut.split);
     TAU_ASSERT(cut.split <= cut.end);
     return cut.split != cut.start && cut.split != cut.end && !pagetable_is_mapped(table, cut.split);
 }
 
-TAU_INLINE enum paged_cutting break_heap_cut_pages(struct tau_break_heap *heap,
+TAU_SHARED enum paged_cutting break_heap_cut_pages(struct tau_break_heap *heap,
                                                    struct paged_cut cut, bool may_clean) {
     struct tau_pagetable *const table = heap->table;
     TAU_ASSERT(cut.end <= break_heap_last_page(heap));
@@ -39,7 +39,7 @@ TAU_INLINE enum paged_cutting break_heap_cut_pages(struct tau_break_heap *heap,
 }
 
 // A cut inside a free block has two boundaries, so up to two new edges.
-TAU_INLINE bool break_heap_cut_inside(struct tau_break_heap *heap, struct paged_cut cut) {
+TAU_SHARED bool break_heap_cut_inside(struct tau_break_heap *heap, struct paged_cut cut) {
     struct tau_frames *const frames = heap->table->frames;
     const bool is_start_new = !pagetable_is_mapped(heap->table, cut.start);
     const uint32_t edges =
@@ -55,7 +55,7 @@ TAU_INLINE bool break_heap_cut_inside(struct tau_break_heap *heap, struct paged_
 }
 
 // A free block at the end of the heap keeps the page with its header.
-TAU_INLINE void break_heap_give_back(struct tau_break_heap *heap, struct paged_freed freed) {
+TAU_SHARED void break_heap_give_back(struct tau_break_heap *heap, struct paged_freed freed) {
     const uint32_t new_break = freed.low + 1;
     TAU_ASSERT(freed.low >= heap->first.number);
     TAU_ASSERT(freed.low <= break_heap_last_page(heap));
@@ -68,7 +68,7 @@ TAU_INLINE void break_heap_give_back(struct tau_break_heap *heap, struct paged_f
 // The purging heap keeps only the pages with the edges that stay: from after LOW, or from START if
 // that edge is dissolved, to before HIGH, or to END with it if that one is. Between two calls a
 // proper program has no page mapped inside a free block, so no other page is looked at.
-TAU_INLINE void break_heap_purge(struct tau_break_heap *heap, struct paged_freed freed) {
+TAU_SHARED void break_heap_purge(struct tau_break_heap *heap, struct paged_freed freed) {
     const uint32_t first = freed.start != freed.low ? freed.start : freed.low + 1;
     const uint32_t behind = freed.end != freed.high ? freed.end + 1 : freed.high;
     TAU_ASSERT(freed.low >= heap->first.number);
@@ -161,7 +161,7 @@ struct break_heap_steps {
 static const struct break_heap_steps BREAK_HEAP_STEPS = {break_heap_cut_pages,
                                                          break_heap_malloc_again};
 
-TAU_INLINE void *break_heap_malloc(struct tau_break_heap *heap,
+TAU_SHARED void *break_heap_malloc(struct tau_break_heap *heap,
                                    const struct break_heap_steps *steps, size_t size_bytes) {
     struct tau_tlsf *const blocks = heap->blocks;
     const tau_word size = tlsf_needed(blocks, size_bytes, 0);
@@ -229,7 +229,7 @@ break_heap_misused(const struct tau_break_heap *heap, tau_word *block, void *poi
 }
 
 // Both frees. IS_PURGING is a constant where this is inlined.
-TAU_INLINE enum tau_status break_heap_free(struct tau_break_heap *heap, void *pointer,
+TAU_SHARED enum tau_status break_heap_free(struct tau_break_heap *heap, void *pointer,
                                            bool is_purging) {
     struct tau_tlsf *const blocks = heap->blocks;
     tau_word *const block = paged_block_of(pointer);
@@ -263,7 +263,7 @@ enum tau_status tau_break_heap_free_purging(struct tau_break_heap *heap, void *p
     return break_heap_free(heap, pointer, true);
 }
 
-TAU_INLINE bool break_heap_resize_block(struct tau_break_heap *heap, tau_word *block,
+TAU_SHARED bool break_heap_resize_block(struct tau_break_heap *heap, tau_word *block,
                                         tau_word size) {
     const uintptr_t origin = PAGED_ORIGIN(heap);
     const tau_word old = tlsf_size_of(block);

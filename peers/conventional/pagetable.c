@@ -71,7 +71,7 @@ enum tau_status tau_pagetable_map_page(struct tau_pagetable *table, struct tau_p
 }
 
 // Unmaps the pages of BITS. All of them are set in WORD.
-TAU_INLINE void pagetable_forget_bits(struct tau_pagetable *table, uint32_t *word, uint32_t bits,
+TAU_SHARED void pagetable_forget_bits(struct tau_pagetable *table, uint32_t *word, uint32_t bits,
                                       struct pagetable_chain *chain) {
     const uint32_t base = (uint32_t)(word - table->mapped) * 32;
     TAU_ASSERT((*word & bits) == bits);
@@ -92,7 +92,7 @@ TAU_INLINE void pagetable_forget_bits(struct tau_pagetable *table, uint32_t *wor
 
 // Unmaps the pages from FIRST to END - 1, at least one, by the bits that say which are mapped. If
 // none of 32 pages is mapped, one test skips them. If all are, no bit scan is needed.
-TAU_INLINE void pagetable_forget_mapped(struct tau_pagetable *table, uint32_t first, uint32_t end,
+TAU_SHARED void pagetable_forget_mapped(struct tau_pagetable *table, uint32_t first, uint32_t end,
                                         struct pagetable_chain *chain) {
     uint32_t *word = &table->mapped[first >> 5];
     uint32_t *const last = &table->mapped[(end - 1) >> 5];

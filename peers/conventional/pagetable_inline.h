@@ -15,13 +15,13 @@ struct pagetable_chain {
     uint32_t count;
 };
 
-TAU_INLINE bool pagetable_is_mapped(const struct tau_pagetable *table, uint32_t page) {
+TAU_SHARED bool pagetable_is_mapped(const struct tau_pagetable *table, uint32_t page) {
     TAU_ASSERT(page < table->pages_count);
     return table->entries[page] != 0;
 }
 
 // Maps PAGE, which is not mapped, to FRAME with RIGHTS, which are not 0.
-TAU_INLINE void pagetable_enter(struct tau_pagetable *table, uint32_t page, uint32_t frame,
+TAU_SHARED void pagetable_enter(struct tau_pagetable *table, uint32_t page, uint32_t frame,
                                 uint32_t rights) {
     TAU_ASSERT(!pagetable_is_mapped(table, page));
     TAU_ASSERT((rights & ~TAU_RIGHTS) == 0);
@@ -34,7 +34,7 @@ TAU_INLINE void pagetable_enter(struct tau_pagetable *table, uint32_t page, uint
 }
 
 // Adds the frame of ENTRY, which is mapped, to CHAIN.
-TAU_INLINE void pagetable_collect(uint32_t entry, struct pagetable_chain *chain) {
+TAU_SHARED void pagetable_collect(uint32_t entry, struct pagetable_chain *chain) {
     const uint32_t frame = entry & TAU_NUMBER_MASK;
     TAU_ASSERT(entry != 0);
     TAU_ASSERT(chain->links[frame] != FRAMES_ABSENT);
@@ -46,7 +46,7 @@ TAU_INLINE void pagetable_collect(uint32_t entry, struct pagetable_chain *chain)
 // Clears the entries of the pages from FIRST to END - 1, mapped or not. This is the walk of
 // TAU_PAGETABLE_RESERVED.
 // Cost: 4 RV32IMC instructions per unmapped page, 11 per mapped page.
-TAU_INLINE void pagetable_forget(struct tau_pagetable *table, uint32_t first, uint32_t end,
+TAU_SHARED void pagetable_forget(struct tau_pagetable *table, uint32_t first, uint32_t end,
                                  struct pagetable_chain *chain) {
     uint32_t *entry = &table->entries[first];
     uint32_t *const behind = &table->entries[end];
@@ -63,7 +63,7 @@ TAU_INLINE void pagetable_forget(struct tau_pagetable *table, uint32_t first, ui
 }
 
 // Unmaps every mapped page from FIRST to END - 1 and releases the frames.
-TAU_INLINE void pagetable_unmap(struct tau_pagetable *table, uint32_t first, uint32_t end) {
+TAU_SHARED void pagetable_unmap(struct tau_pagetable *table, uint32_t first, uint32_t end) {
     struct tau_frame_list *const released = table->frames->released;
     struct pagetable_chain chain = {table->frames->links, released->head, 0};
     TAU_ASSERT(first <= end);

@@ -14,31 +14,31 @@ _Static_assert(TAU_CODE_CACHE_FRAMES_MAX % 32 == 0, "flags are whole words");
 _Static_assert(TAU_CODE_CACHE_WORDS >= 1 && TAU_CODE_CACHE_WORDS <= 7,
                "loops are laid out seven times, and a byte says a frame");
 
-TAU_INLINE bool code_cache_has(const struct tau_code_cache_flags *flags, unsigned frame) {
+TAU_SHARED bool code_cache_has(const struct tau_code_cache_flags *flags, unsigned frame) {
     TAU_ASSERT(frame < TAU_CODE_CACHE_FRAMES_MAX);
     return (flags->words[frame / 32] >> frame % 32 & 1u) != 0;
 }
 
-TAU_INLINE void code_cache_set(struct tau_code_cache_flags *flags, unsigned frame) {
+TAU_SHARED void code_cache_set(struct tau_code_cache_flags *flags, unsigned frame) {
     TAU_ASSERT(frame < TAU_CODE_CACHE_FRAMES_MAX);
     flags->words[frame / 32] |= UINT32_C(1) << frame % 32;
 }
 
 // Sets the flags of the frames from FIRST on that are in BITS; all are in one word.
-TAU_INLINE void code_cache_set_some(struct tau_code_cache_flags *flags, unsigned first,
+TAU_SHARED void code_cache_set_some(struct tau_code_cache_flags *flags, unsigned first,
                                     uint32_t bits) {
     TAU_ASSERT(first < TAU_CODE_CACHE_FRAMES_MAX);
     TAU_ASSERT(bits << first % 32 >> first % 32 == bits);
     flags->words[first / 32] |= bits << first % 32;
 }
 
-TAU_INLINE void code_cache_clear(struct tau_code_cache_flags *flags, unsigned frame) {
+TAU_SHARED void code_cache_clear(struct tau_code_cache_flags *flags, unsigned frame) {
     TAU_ASSERT(frame < TAU_CODE_CACHE_FRAMES_MAX);
     flags->words[frame / 32] &= ~(UINT32_C(1) << frame % 32);
 }
 
 // Takes the frames in UNWANTED out of LEFT, unless none would be left. Returns whether it did.
-TAU_INLINE bool code_cache_narrow(struct tau_code_cache_flags *left,
+TAU_SHARED bool code_cache_narrow(struct tau_code_cache_flags *left,
                                   const struct tau_code_cache_flags *unwanted) {
     struct tau_code_cache_flags narrowed;
     uint32_t any = 0;
@@ -58,7 +58,7 @@ TAU_INLINE bool code_cache_narrow(struct tau_code_cache_flags *left,
 }
 
 // The lowest frame in FLAGS, which are not empty.
-TAU_INLINE unsigned code_cache_lowest(const struct tau_code_cache_flags *flags) {
+TAU_SHARED unsigned code_cache_lowest(const struct tau_code_cache_flags *flags) {
     unsigned first = 0;
     uint32_t chosen = flags->words[0];
 #pragma GCC unroll 7
@@ -81,7 +81,7 @@ struct code_cache_sums {
     uint32_t halves;
 };
 
-TAU_INLINE struct code_cache_sums code_cache_sums_of(uint32_t word) {
+TAU_SHARED struct code_cache_sums code_cache_sums_of(uint32_t word) {
     struct code_cache_sums sums;
     sums.pairs = word - (word >> 1 & 0x55555555u);
     sums.nibbles = (sums.pairs & 0x33333333u) + (sums.pairs >> 2 & 0x33333333u);
@@ -90,12 +90,12 @@ TAU_INLINE struct code_cache_sums code_cache_sums_of(uint32_t word) {
     return sums;
 }
 
-TAU_INLINE uint32_t code_cache_count_word(uint32_t word) {
+TAU_SHARED uint32_t code_cache_count_word(uint32_t word) {
     const uint32_t halves = code_cache_sums_of(word).halves;
     return (halves + (halves >> 16)) & 0x3fu;
 }
 
-TAU_INLINE uint32_t code_cache_count(const struct tau_code_cache_flags *flags) {
+TAU_SHARED uint32_t code_cache_count(const struct tau_code_cache_flags *flags) {
     uint32_t count = 0;
 #pragma GCC unroll 7
     for (unsigned word = 0; word < TAU_CODE_CACHE_WORDS; word++) {
@@ -106,7 +106,7 @@ TAU_INLINE uint32_t code_cache_count(const struct tau_code_cache_flags *flags) {
 }
 
 // The bit of WORD that has BELOW set bits below it: goes to the half, byte, … that holds it.
-TAU_INLINE unsigned code_cache_select_word(uint32_t word, uint32_t below) {
+TAU_SHARED unsigned code_cache_select_word(uint32_t word, uint32_t below) {
     const struct code_cache_sums sums = code_cache_sums_of(word);
     const uint32_t by_width[] = {sums.halves, sums.bytes, sums.nibbles, sums.pairs, word};
     unsigned bit = 0;
@@ -125,7 +125,7 @@ TAU_INLINE unsigned code_cache_select_word(uint32_t word, uint32_t below) {
 }
 
 // The frame in FLAGS that has BELOW others in it below itself.
-TAU_INLINE unsigned code_cache_select(const struct tau_code_cache_flags *flags, uint32_t below) {
+TAU_SHARED unsigned code_cache_select(const struct tau_code_cache_flags *flags, uint32_t below) {
     unsigned first = 0;
     uint32_t chosen = flags->words[0];
     TAU_ASSERT(below < code_cache_count(flags));

@@ -7,7 +7,7 @@
 
 // ---- Round robin: frames in the order of their numbers, so that the oldest load goes -----------
 
-TAU_INLINE unsigned code_cache_victim_in_turn(struct tau_code_cache *cache) {
+TAU_SHARED unsigned code_cache_victim_in_turn(struct tau_code_cache *cache) {
     const uint32_t frame = cache->next_frame;
     TAU_ASSERT(frame < cache->frames_count);
     TAU_ASSERT(code_cache_has(&cache->candidates, frame));
@@ -18,7 +18,7 @@ TAU_INLINE unsigned code_cache_victim_in_turn(struct tau_code_cache *cache) {
 // ---- Random, and the end of the policies that leave several frames -----------------------------
 
 // One frame of LEFT, each as likely as any other up to 1 in 2^32.
-TAU_INLINE unsigned code_cache_victim_at_random(struct tau_code_cache *cache,
+TAU_SHARED unsigned code_cache_victim_at_random(struct tau_code_cache *cache,
                                                 const struct tau_code_cache_flags *left) {
     const uint32_t count = code_cache_count(left);
     uint32_t random = cache->random;
@@ -33,7 +33,7 @@ TAU_INLINE unsigned code_cache_victim_at_random(struct tau_code_cache *cache,
 
 // ---- Not recently used: leaves the frames without a use since the last period, if any ----------
 
-TAU_INLINE void code_cache_leave_unused(const struct tau_code_cache *cache,
+TAU_SHARED void code_cache_leave_unused(const struct tau_code_cache *cache,
                                         struct tau_code_cache_flags *left) {
     TAU_ASSERT(cache->policy == TAU_CODE_CACHE_NRU);
     (void)code_cache_narrow(left, &cache->used);
@@ -43,7 +43,7 @@ TAU_INLINE void code_cache_leave_unused(const struct tau_code_cache *cache,
 // ---- Aging: leaves the frames whose last use is longest ago, as far as the ages say ------------
 
 // The least number of used flag and age, its highest bit first.
-TAU_INLINE void code_cache_leave_oldest(const struct tau_code_cache *cache,
+TAU_SHARED void code_cache_leave_oldest(const struct tau_code_cache *cache,
                                         struct tau_code_cache_flags *left) {
     TAU_ASSERT(cache->policy == TAU_CODE_CACHE_AGING);
     (void)code_cache_narrow(left, &cache->used);
@@ -55,7 +55,7 @@ TAU_INLINE void code_cache_leave_oldest(const struct tau_code_cache *cache,
 }
 
 // Halves each age, with the used flag on top.
-TAU_INLINE void code_cache_shift_ages(struct tau_code_cache *cache) {
+TAU_SHARED void code_cache_shift_ages(struct tau_code_cache *cache) {
     TAU_ASSERT(cache->frames_count <= TAU_CODE_CACHE_FRAMES_MAX);
 #pragma GCC unroll 7
     for (unsigned word = 0; word < TAU_CODE_CACHE_WORDS; word++) {
@@ -70,7 +70,7 @@ TAU_INLINE void code_cache_shift_ages(struct tau_code_cache *cache) {
 }
 
 // A page that was just loaded was not used before.
-TAU_INLINE void code_cache_forget_age(struct tau_code_cache *cache, unsigned frame) {
+TAU_SHARED void code_cache_forget_age(struct tau_code_cache *cache, unsigned frame) {
     TAU_ASSERT(frame < cache->frames_count);
 #pragma GCC unroll 8
     for (unsigned bit = 0; bit < TAU_CODE_CACHE_AGE_BITS; bit++) {

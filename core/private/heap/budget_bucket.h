@@ -13,13 +13,12 @@ TAU_INLINE uint32_t *budget_bits_of(const struct tau_budget *heap, const struct 
 }
 
 // The index that a free bucket holds. The caller compares, from check level 1 on.
-TAU_ALWAYS_INLINE tau_word budget_index_in(const tau_word *bucket) {
+TAU_INLINE tau_word budget_index_in(const tau_word *bucket) {
     return (bucket[1] ^ bucket[0]) - 1;
 }
 
 // Whether LINK leads to bucket INDEX of CLASS.
-TAU_ALWAYS_INLINE bool budget_is_at(const struct budget_class *class, tau_word link,
-                                    tau_word index) {
+TAU_INLINE bool budget_is_at(const struct budget_class *class, tau_word link, tau_word index) {
     return index < class->count && link == class->start + index * class->bucket_bytes;
 }
 
@@ -62,7 +61,7 @@ TAU_INLINE void budget_junk(void *payload, int value, size_t size_bytes) {
 }
 
 // Returns what free would return for the bucket at POINTER, without freeing it.
-TAU_INLINE enum tau_status budget_check_bucket(const struct tau_budget *heap, const void *pointer,
+TAU_SHARED enum tau_status budget_check_bucket(const struct tau_budget *heap, const void *pointer,
                                                const struct budget_class *class) {
     const tau_word offset =
         (tau_word)((uintptr_t)pointer - (uintptr_t)tau_link_follow(heap, class->start));
@@ -82,7 +81,7 @@ TAU_INLINE enum tau_status budget_check_bucket(const struct tau_budget *heap, co
 }
 
 // Self test of the dedicated regions. The caller holds the lock or owns the heap alone.
-TAU_INLINE bool budget_classes_hold(const struct tau_budget *heap) {
+TAU_SHARED bool budget_classes_hold(const struct tau_budget *heap) {
     const struct budget_fields *const fields = budget_fields_of(heap);
     TAU_ASSERT(fields->classes <= TAU_BUDGET_CLASSES_MAX);
     uintptr_t end = (uintptr_t)tau_link_follow(heap, fields->dedicated);

@@ -35,12 +35,12 @@ struct tlsf_used {
 };
 
 // Size of PAYLOAD's block if it is free, else 0.
-TAU_ALWAYS_INLINE tau_word tlsf_free_size_of(const tau_word *payload) {
+TAU_INLINE tau_word tlsf_free_size_of(const tau_word *payload) {
     const tau_word header = payload[-1];
     return (header & TLSF_FREE) != 0 ? header & TLSF_SIZE_MASK : 0;
 }
 
-TAU_ALWAYS_INLINE struct tlsf_used tlsf_look_at(const tau_word *payload) {
+TAU_INLINE struct tlsf_used tlsf_look_at(const tau_word *payload) {
     const tau_word header = payload[-1];
     const tau_word size = header & TLSF_SIZE_MASK;
     return (struct tlsf_used){
@@ -79,7 +79,7 @@ TAU_INLINE bool tlsf_is_inside_list(const struct tau_tlsf *heap, const tau_word 
 }
 
 // Whether both list links of PAYLOAD's free block lead to words that link back to it.
-TAU_INLINE bool tlsf_is_listed(const struct tau_tlsf *heap, const tau_word *payload) {
+TAU_SHARED bool tlsf_is_listed(const struct tau_tlsf *heap, const tau_word *payload) {
     const tau_word *const slot = tlsf_slot_at(heap, payload[1]);
     TAU_ASSERT(((uintptr_t)payload & (TAU_ALIGNMENT - 1)) == 0);
     TAU_ASSERT((payload[-1] & TLSF_FREE) != 0);
@@ -136,7 +136,7 @@ TAU_INLINE bool tlsf_is_used(const struct tau_tlsf *heap, const tau_word *payloa
 }
 
 // As `tlsf_is_used`, and the links of the free neighbors hold.
-TAU_INLINE bool tlsf_is_mergeable(const struct tau_tlsf *heap, const tau_word *payload,
+TAU_SHARED bool tlsf_is_mergeable(const struct tau_tlsf *heap, const tau_word *payload,
                                   struct tlsf_used *used) {
     return tlsf_is_used(heap, payload, used) &&
            (used->next_size == 0 || tlsf_is_listed(heap, tlsf_after(payload, used->size))) &&
@@ -191,7 +191,7 @@ static __attribute__((noinline)) enum tau_status tlsf_misused(struct tau_tlsf *h
 }
 
 // Whether ALIGNMENT can be the alignment that the object at PAYLOAD was requested with.
-TAU_INLINE bool tlsf_is_alignment_of(const tau_word *payload, size_t alignment) {
+TAU_SHARED bool tlsf_is_alignment_of(const tau_word *payload, size_t alignment) {
     return alignment > TAU_ALIGNMENT && (((uintptr_t)payload | alignment) & (alignment - 1)) == 0;
 }
 

@@ -68,7 +68,7 @@ TAU_INLINE void tlsf_insert_with(struct tau_tlsf *heap, tau_word *payload, tau_w
     }
 }
 
-TAU_INLINE void tlsf_insert(struct tau_tlsf *heap, tau_word *payload, tau_word header) {
+TAU_SHARED void tlsf_insert(struct tau_tlsf *heap, tau_word *payload, tau_word header) {
     struct tlsf_marks marks = tlsf_marks_of(heap);
     tlsf_insert_with(heap, payload, header, &marks);
     tlsf_leave(heap, &marks);
@@ -95,7 +95,7 @@ TAU_INLINE void tlsf_unlink_with(struct tau_tlsf *heap, tau_word *payload,
     }
 }
 
-TAU_INLINE void tlsf_unlink(struct tau_tlsf *heap, tau_word *payload) {
+TAU_SHARED void tlsf_unlink(struct tau_tlsf *heap, tau_word *payload) {
     struct tlsf_marks marks = tlsf_marks_of(heap);
     tlsf_unlink_with(heap, payload, &marks);
     tlsf_leave(heap, &marks);
@@ -134,7 +134,7 @@ TAU_INLINE bool tlsf_unlink_checked_with(struct tau_tlsf *heap, tau_word *payloa
     return true;
 }
 
-TAU_INLINE bool tlsf_unlink_checked(struct tau_tlsf *heap, tau_word *payload) {
+TAU_SHARED bool tlsf_unlink_checked(struct tau_tlsf *heap, tau_word *payload) {
     struct tlsf_marks marks = tlsf_marks_of(heap);
     const bool is_sound = tlsf_unlink_checked_with(heap, payload, &marks);
     tlsf_leave(heap, &marks);
@@ -206,7 +206,7 @@ TAU_INLINE tau_word *tlsf_take_with(struct tau_tlsf *heap, tau_word size, tau_wo
     return payload;
 }
 
-TAU_INLINE tau_word *tlsf_take(struct tau_tlsf *heap, tau_word size, tau_word *header,
+TAU_SHARED tau_word *tlsf_take(struct tau_tlsf *heap, tau_word size, tau_word *header,
                                enum tau_status *reason) {
     struct tlsf_marks marks = tlsf_marks_of(heap);
     tau_word *const payload = tlsf_take_with(heap, size, header, reason, &marks);
@@ -215,7 +215,8 @@ TAU_INLINE tau_word *tlsf_take(struct tau_tlsf *heap, tau_word size, tau_word *h
 }
 
 // Makes PAYLOAD, an unlisted free block with HEADER (its size | TLSF_FREE), a used block of SIZE
-// with FLAGS. The remainder is listed if it is large enough for a block. Returns the bytes kept.
+// with FLAGS. The remainder is listed if it is large enough for a block: by `tlsf_insert` if MARKS
+// is NULL. Returns the bytes kept.
 TAU_INLINE tau_word tlsf_keep_with(struct tau_tlsf *heap, tau_word *payload, tau_word header,
                                    tau_word size, tau_word flags, struct tlsf_marks *marks) {
     TAU_ASSERT((header & ~TLSF_SIZE_MASK) == TLSF_FREE);
@@ -223,7 +224,11 @@ TAU_INLINE tau_word tlsf_keep_with(struct tau_tlsf *heap, tau_word *payload, tau
     const tau_word rest = header - size;
     if (TAU_ON_LONGEST_PATH((tau_signed_word)tlsf_key_of(rest) >= (tau_signed_word)TLSF_KEY_MIN)) {
         payload[-1] = size | flags;
-        tlsf_insert_with(heap, tlsf_after(payload, size), rest, marks);
+        if (marks != NULL) {
+            tlsf_insert_with(heap, tlsf_after(payload, size), rest, marks);
+        } else {
+            tlsf_insert(heap, tlsf_after(payload, size), rest);
+        }
         return size;
     }
     payload[-1] = (header - TLSF_FREE) | flags;
@@ -231,12 +236,16 @@ TAU_INLINE tau_word tlsf_keep_with(struct tau_tlsf *heap, tau_word *payload, tau
     return header - TLSF_FREE;
 }
 
-TAU_INLINE tau_word tlsf_keep(struct tau_tlsf *heap, tau_word *payload, tau_word header,
+TAU_SHARED tau_word tlsf_keep(struct tau_tlsf *heap, tau_word *payload, tau_word header,
                               tau_word size, tau_word flags) {
+#ifdef __OPTIMIZE_SIZE__
+    return tlsf_keep_with(heap, payload, header, size, flags, NULL);
+#else
     struct tlsf_marks marks = tlsf_marks_of(heap);
     const tau_word kept = tlsf_keep_with(heap, payload, header, size, flags, &marks);
     tlsf_leave(heap, &marks);
     return kept;
+#endif
 }
 
 // Called by free: use can only peak right before a free, so malloc need not update the peak.

@@ -63,7 +63,7 @@ TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *p
     return (struct tlsf_merged){payload, header - TLSF_FREE};
 }
 
-TAU_INLINE struct tlsf_merged tlsf_merge(struct tau_tlsf *heap, tau_word *payload,
+TAU_SHARED struct tlsf_merged tlsf_merge(struct tau_tlsf *heap, tau_word *payload,
                                          struct tlsf_used used) {
     struct tlsf_marks marks = tlsf_marks_of(heap);
     const struct tlsf_merged merged = tlsf_merge_with(heap, payload, used, &marks);

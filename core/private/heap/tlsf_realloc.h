@@ -19,15 +19,15 @@ struct tlsf_resize {
 };
 
 // The alignment of the object at PAYLOAD, in a used block of SIZE bytes.
-TAU_ALWAYS_INLINE size_t tlsf_alignment_of(const tau_word *payload, tau_word size) {
+TAU_INLINE size_t tlsf_alignment_of(const tau_word *payload, tau_word size) {
     return (payload[-1] & TLSF_ALIGNED) != 0 ? tlsf_after(payload, size)[-2] : TAU_ALIGNMENT;
 }
 
 // Takes the lock and looks at the object at PAYLOAD, which is to have SIZE_BYTES, not 0. Returns
 // false if it may not be resized: the misuse is then reported and the lock released. Check level 0
 // does not look for misuse.
-TAU_ALWAYS_INLINE bool tlsf_begin_resize(struct tau_tlsf *heap, tau_word *payload,
-                                         size_t size_bytes, struct tlsf_resize *resize) {
+TAU_INLINE bool tlsf_begin_resize(struct tau_tlsf *heap, tau_word *payload,
+                                  size_t size_bytes, struct tlsf_resize *resize) {
     TAU_PORT_LOCK(heap);
     TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     TAU_ASSERT(payload != NULL && size_bytes != 0);
@@ -51,8 +51,7 @@ TAU_ALWAYS_INLINE bool tlsf_begin_resize(struct tau_tlsf *heap, tau_word *payloa
 }
 
 // Whether the object at PAYLOAD can stay, or move down into the free block before it.
-TAU_ALWAYS_INLINE bool tlsf_fits_in_place(const tau_word *payload,
-                                          const struct tlsf_resize *resize) {
+TAU_INLINE bool tlsf_fits_in_place(const tau_word *payload, const struct tlsf_resize *resize) {
     const struct tlsf_used *const used = &resize->used;
     const tau_word room = used->size + used->next_size;
     const uintptr_t lowest = (uintptr_t)tlsf_before(payload, used->previous_size);
@@ -79,8 +78,8 @@ TAU_INLINE void tlsf_junk_beyond(void *payload, size_t old_bytes, size_t size_by
 }
 
 // Moves the object at PAYLOAD, of OLD_BYTES, to PLACE, which the caller took for SIZE_BYTES.
-TAU_ALWAYS_INLINE void *tlsf_move(struct tau_tlsf *heap, tau_word *payload, void *place,
-                                  size_t old_bytes, size_t size_bytes) {
+TAU_INLINE void *tlsf_move(struct tau_tlsf *heap, tau_word *payload, void *place,
+                           size_t old_bytes, size_t size_bytes) {
     TAU_ASSERT(place != NULL && place != (void *)payload);
     TAU_ASSERT(old_bytes < size_bytes);
     TAU_PORT_MOVE(place, payload, old_bytes);

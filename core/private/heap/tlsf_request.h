@@ -30,7 +30,7 @@ TAU_INLINE tau_word tlsf_needed(const struct tau_tlsf *heap, size_t request, siz
 
 // Whether a block with HEADER is large enough for SIZE. A size that leads around the end of memory
 // is negative, so it is not.
-TAU_ALWAYS_INLINE bool tlsf_has_room(tau_word header, tau_word size) {
+TAU_INLINE bool tlsf_has_room(tau_word header, tau_word size) {
     return (tau_signed_word)header >= (tau_signed_word)size;
 }
 
@@ -52,7 +52,7 @@ static __attribute__((noinline)) void *tlsf_refuse(struct tau_tlsf *heap, size_t
                                                    enum tau_status reason) {
     TAU_ASSERT(heap != NULL);
     TAU_ASSERT(reason == TAU_OVERWRITTEN || reason == TAU_NO_MEMORY);
-    if (reason == TAU_OVERWRITTEN) {
+    if (TAU_CHECK_LEVEL >= 1 && reason == TAU_OVERWRITTEN) {
         TAU_PORT_MISUSE(heap, NULL, reason);
     } else if (size_bytes != 0) {
         TAU_PORT_LOCK(heap);

@@ -10,7 +10,7 @@
 #define FRAMES_ABSENT UINT32_MAX
 
 // Takes a ready frame. There must be one.
-TAU_INLINE uint32_t frames_take(struct tau_frames *frames) {
+TAU_SHARED uint32_t frames_take(struct tau_frames *frames) {
     const uint32_t frame = frames->ready.head;
     TAU_ASSERT(frames->ready.count != 0);
     TAU_ASSERT(frame < frames->frames_count);
@@ -20,7 +20,7 @@ TAU_INLINE uint32_t frames_take(struct tau_frames *frames) {
 }
 
 // Whether a frame is ready. If none is and MAY_CLEAN, it zeroes one.
-TAU_INLINE bool frames_is_ready(struct tau_frames *frames, bool may_clean) {
+TAU_SHARED bool frames_is_ready(struct tau_frames *frames, bool may_clean) {
     if (__builtin_expect(frames->ready.count == 0, 0)) {
         return may_clean && tau_frames_clean_one(frames);
     }
@@ -28,7 +28,7 @@ TAU_INLINE bool frames_is_ready(struct tau_frames *frames, bool may_clean) {
 }
 
 // Takes a ready frame, after zeroing one if none is ready. Returns false if the pool has no frame.
-TAU_INLINE bool frames_take_clean(struct tau_frames *frames, uint32_t *frame) {
+TAU_SHARED bool frames_take_clean(struct tau_frames *frames, uint32_t *frame) {
     if (!frames_is_ready(frames, true)) {
         return false;
     }
@@ -37,7 +37,7 @@ TAU_INLINE bool frames_take_clean(struct tau_frames *frames, uint32_t *frame) {
 }
 
 // Puts a chain of COUNT frames from NEWEST to OLDEST onto LIST.
-TAU_INLINE void frames_splice(struct tau_frames *frames, struct tau_frame_list *list,
+TAU_SHARED void frames_splice(struct tau_frames *frames, struct tau_frame_list *list,
                               uint32_t newest, uint32_t oldest, uint32_t count) {
     TAU_ASSERT(newest < frames->frames_count);
     TAU_ASSERT(oldest < frames->frames_count);
@@ -47,7 +47,7 @@ TAU_INLINE void frames_splice(struct tau_frames *frames, struct tau_frame_list *
     list->count += count;
 }
 
-TAU_INLINE void frames_release(struct tau_frames *frames, uint32_t newest, uint32_t oldest,
+TAU_SHARED void frames_release(struct tau_frames *frames, uint32_t newest, uint32_t oldest,
                                uint32_t count) {
     frames_splice(frames, frames->released, newest, oldest, count);
 }

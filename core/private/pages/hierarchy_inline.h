@@ -21,34 +21,34 @@ struct hierarchy_spot {
 };
 
 // Entry of the chunk that contains PAGE. hierarchy_place_of is the page's place there.
-TAU_INLINE uint32_t hierarchy_chunk_of(uint32_t page) {
+TAU_SHARED uint32_t hierarchy_chunk_of(uint32_t page) {
     return (page >> HIERARCHY_CHUNK_LOG2) + 1;
 }
 
-TAU_INLINE uint32_t hierarchy_place_of(uint32_t page) {
+TAU_SHARED uint32_t hierarchy_place_of(uint32_t page) {
     return ~page & (HIERARCHY_CHUNK_PAGES - 1);
 }
 
 // The page at PLACE of CHUNK.
-TAU_INLINE uint32_t hierarchy_page_at(uint32_t chunk, uint32_t place) {
+TAU_SHARED uint32_t hierarchy_page_at(uint32_t chunk, uint32_t place) {
     TAU_ASSERT(chunk != 0);
     TAU_ASSERT(place < HIERARCHY_CHUNK_PAGES);
     return (chunk << HIERARCHY_CHUNK_LOG2) - 1 - place;
 }
 
-TAU_INLINE uint32_t hierarchy_sp_of(const struct tau_hierarchy *space, uint32_t chunk) {
+TAU_SHARED uint32_t hierarchy_sp_of(const struct tau_hierarchy *space, uint32_t chunk) {
     TAU_ASSERT(chunk != 0);
     TAU_ASSERT(chunk < space->chunks.pages_count);
     return space->chunks.regions[chunk].top;
 }
 
 // Whether a region starts in CHUNK. Only then has CHUNK a stack, whose first entry is CHUNK itself.
-TAU_INLINE bool hierarchy_has_start(const struct tau_hierarchy *space, uint32_t chunk) {
+TAU_SHARED bool hierarchy_has_start(const struct tau_hierarchy *space, uint32_t chunk) {
     return hierarchy_sp_of(space, chunk) >= chunk;
 }
 
 // The record of CHUNK, which has one.
-TAU_INLINE struct tau_hierarchy_record *hierarchy_record_of(const struct tau_hierarchy *space,
+TAU_SHARED struct tau_hierarchy_record *hierarchy_record_of(const struct tau_hierarchy *space,
                                                             uint32_t chunk) {
     const uint32_t record = space->chunks.data[chunk];
     TAU_ASSERT(chunk < space->chunks.pages_count);
@@ -57,7 +57,7 @@ TAU_INLINE struct tau_hierarchy_record *hierarchy_record_of(const struct tau_hie
 }
 
 // The last region that starts in a chunk before CHUNK, which is not chunk 0.
-TAU_INLINE struct hierarchy_spot hierarchy_find_in_front(const struct tau_hierarchy *space,
+TAU_SHARED struct hierarchy_spot hierarchy_find_in_front(const struct tau_hierarchy *space,
                                                          uint32_t chunk) {
     TAU_ASSERT(chunk >= 2);
     const struct tau_page before = {chunk - 2};
@@ -69,13 +69,13 @@ TAU_INLINE struct hierarchy_spot hierarchy_find_in_front(const struct tau_hierar
 }
 
 // The record of CHUNK if a region starts there, else NULL.
-TAU_INLINE struct tau_hierarchy_record *
+TAU_SHARED struct tau_hierarchy_record *
 hierarchy_record_with_start(const struct tau_hierarchy *space, uint32_t chunk) {
     return hierarchy_has_start(space, chunk) ? hierarchy_record_of(space, chunk) : NULL;
 }
 
 // The region that contains PAGE. OWN is hierarchy_record_with_start of its chunk.
-TAU_INLINE struct hierarchy_spot hierarchy_find(const struct tau_hierarchy *space, uint32_t page,
+TAU_SHARED struct hierarchy_spot hierarchy_find(const struct tau_hierarchy *space, uint32_t page,
                                                 struct tau_hierarchy_record *own) {
     const uint32_t chunk = hierarchy_chunk_of(page);
     if (own != NULL) {
@@ -90,7 +90,7 @@ TAU_INLINE struct hierarchy_spot hierarchy_find(const struct tau_hierarchy *spac
 }
 
 // The last region before the one at SPOT, which is not page 0's.
-TAU_INLINE struct hierarchy_spot hierarchy_find_before(const struct tau_hierarchy *space,
+TAU_SHARED struct hierarchy_spot hierarchy_find_before(const struct tau_hierarchy *space,
                                                        const struct hierarchy_spot *spot) {
     const uint32_t rest = spot->record->starts & tau_bits_above(spot->place);
     TAU_ASSERT(spot->chunk != 1 || rest != 0);
@@ -101,7 +101,7 @@ TAU_INLINE struct hierarchy_spot hierarchy_find_before(const struct tau_hierarch
 }
 
 // The first region after the one at SPOT. Returns false if there is none.
-TAU_INLINE bool hierarchy_find_next(const struct tau_hierarchy *space,
+TAU_SHARED bool hierarchy_find_next(const struct tau_hierarchy *space,
                                     const struct hierarchy_spot *spot,
                                     struct hierarchy_spot *next) {
     *next = *spot;
@@ -121,20 +121,20 @@ TAU_INLINE bool hierarchy_find_next(const struct tau_hierarchy *space,
     return true;
 }
 
-TAU_INLINE uint32_t *hierarchy_header_of(const struct hierarchy_spot *spot) {
+TAU_SHARED uint32_t *hierarchy_header_of(const struct hierarchy_spot *spot) {
     TAU_ASSERT(spot->place < HIERARCHY_CHUNK_PAGES);
     TAU_ASSERT((spot->record->starts & tau_bits_mask(spot->place)) != 0);
     return &spot->record->header[spot->place + 1];
 }
 
-TAU_INLINE bool hierarchy_is_free(const struct hierarchy_spot *spot) {
+TAU_SHARED bool hierarchy_is_free(const struct hierarchy_spot *spot) {
     return (*hierarchy_header_of(spot) & VALIDITY_STATE) == VALIDITY_FREE;
 }
 
 // Whether the region at SPOT is one page long and the next page of the chunk starts a region. That
 // region's header uses the word of the single page's count. The count is not needed: the page's bit
 // says the same.
-TAU_INLINE bool hierarchy_is_single(const struct hierarchy_spot *spot) {
+TAU_SHARED bool hierarchy_is_single(const struct hierarchy_spot *spot) {
     TAU_ASSERT(spot->place < HIERARCHY_CHUNK_PAGES);
     TAU_ASSERT(spot->record != NULL);
     const uint32_t starts = spot->record->starts;

@@ -17,7 +17,7 @@ enum paged_cutting {
 
 // Takes a free block for SIZE_BYTES and computes its cut. The caller then holds the lock. Returns
 // NULL, without the lock, if the caller must refuse for *REASON.
-TAU_INLINE tau_word *paged_take(struct tau_tlsf *blocks, uintptr_t origin, size_t size_bytes,
+TAU_SHARED tau_word *paged_take(struct tau_tlsf *blocks, uintptr_t origin, size_t size_bytes,
                                 struct paged_cut *cut, enum tau_status *reason) {
     const tau_word size = tlsf_needed(blocks, size_bytes, 0);
     tau_word header;
@@ -36,7 +36,7 @@ TAU_INLINE tau_word *paged_take(struct tau_tlsf *blocks, uintptr_t origin, size_
 }
 
 // The cut of a block that `paged_take` took for SIZE_BYTES.
-TAU_INLINE struct paged_cut paged_cut_again(struct tau_tlsf *blocks, uintptr_t origin,
+TAU_SHARED struct paged_cut paged_cut_again(struct tau_tlsf *blocks, uintptr_t origin,
                                             const tau_word *payload, size_t size_bytes) {
     TAU_ASSERT((payload[-1] & TLSF_FLAGS) == TLSF_FREE);
     return paged_cut_of(origin, payload, payload[-1], tlsf_needed(blocks, size_bytes, 0));
@@ -51,7 +51,7 @@ struct paged_aligned {
 };
 
 // As paged_take, at a multiple of ALIGNMENT, a power of two above the usual alignment.
-TAU_INLINE bool paged_take_aligned(struct tau_tlsf *blocks, uintptr_t origin, size_t alignment,
+TAU_SHARED bool paged_take_aligned(struct tau_tlsf *blocks, uintptr_t origin, size_t alignment,
                                    size_t size_bytes, struct paged_aligned *taken,
                                    enum tau_status *reason) {
     const tau_word size = tlsf_needed(blocks, size_bytes, PAGED_START_GAP);
@@ -76,7 +76,7 @@ TAU_INLINE bool paged_take_aligned(struct tau_tlsf *blocks, uintptr_t origin, si
 }
 
 // Returns the object at POINTER to the caller and releases the lock. BLOCK was cut as CUT says.
-TAU_INLINE void *paged_hand_out(struct tau_tlsf *blocks, tau_word *block, struct paged_cut cut,
+TAU_SHARED void *paged_hand_out(struct tau_tlsf *blocks, tau_word *block, struct paged_cut cut,
                                 tau_word flags, void *pointer, size_t size_bytes,
                                 size_t alignment) {
     paged_cut_write(blocks, block, cut, flags);
@@ -91,7 +91,7 @@ TAU_INLINE void *paged_hand_out(struct tau_tlsf *blocks, tau_word *block, struct
 }
 
 // As paged_hand_out, for TAKEN. Lists the gap before the object's block.
-TAU_INLINE void *paged_hand_out_aligned(struct tau_tlsf *blocks, struct paged_aligned taken,
+TAU_SHARED void *paged_hand_out_aligned(struct tau_tlsf *blocks, struct paged_aligned taken,
                                         size_t alignment, size_t size_bytes) {
     const tau_word gap = (tau_word)((uintptr_t)taken.block - (uintptr_t)taken.found);
     if (gap != 0) {
@@ -126,7 +126,7 @@ struct paged_freed {
 
 // Merges BLOCK, which leaves use, with its free neighbors and lists the result. Returns false if a
 // neighbor's link was overwritten: the caller must call `tlsf_unmerged` with *MERGED.
-TAU_INLINE bool paged_merge(struct tau_tlsf *blocks, uintptr_t origin, tau_word *block,
+TAU_SHARED bool paged_merge(struct tau_tlsf *blocks, uintptr_t origin, tau_word *block,
                             struct tlsf_used used, struct paged_freed *freed,
                             struct tlsf_merged *merged) {
     freed->start = paged_edge_of(origin, block);
@@ -145,14 +145,14 @@ TAU_INLINE bool paged_merge(struct tau_tlsf *blocks, uintptr_t origin, tau_word 
 }
 
 // Ends the free of POINTER and releases the lock.
-TAU_INLINE enum tau_status paged_taken_back(struct tau_tlsf *blocks, void *pointer) {
+TAU_SHARED enum tau_status paged_taken_back(struct tau_tlsf *blocks, void *pointer) {
     TAU_PORT_TRACE(blocks, pointer, NULL, 0, 0);
     TAU_PORT_UNLOCK(blocks);
     return TAU_OK;
 }
 
 // Writes the CUT with which the used BLOCK grows into NEXT, its free next neighbor.
-TAU_INLINE void paged_grow(struct tau_tlsf *blocks, tau_word *block, tau_word *next,
+TAU_SHARED void paged_grow(struct tau_tlsf *blocks, tau_word *block, tau_word *next,
                            struct paged_cut cut) {
     const tau_word old = tlsf_size_of(block);
     TAU_ASSERT(cut.size > old);

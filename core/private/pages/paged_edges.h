@@ -27,22 +27,22 @@ _Static_assert(TAU_ALIGNMENT == TAU_ALIGNMENT_DEFAULT,
 #define PAGED_ORIGIN(heap) ((void)(heap), (uintptr_t)TAU_SPACE_ORIGIN)
 #endif
 
-TAU_INLINE bool paged_starts_page(const void *address) {
+TAU_SHARED bool paged_starts_page(const void *address) {
     return ((uintptr_t)address & (TAU_PAGE_BYTES - 1)) == 0;
 }
 
 // The page of the boundary before PAYLOAD, which may be any address: no bit of it is lost.
-TAU_INLINE uintptr_t paged_any_edge_of(uintptr_t origin, const tau_word *payload) {
+TAU_SHARED uintptr_t paged_any_edge_of(uintptr_t origin, const tau_word *payload) {
     return ((uintptr_t)payload - TAU_ALIGNMENT - origin) >> TAU_PAGE_LOG2;
 }
 
 // The page of the boundary before PAYLOAD, which is a block of the heap or the heap's end.
-TAU_INLINE uint32_t paged_edge_of(uintptr_t origin, const tau_word *payload) {
+TAU_SHARED uint32_t paged_edge_of(uintptr_t origin, const tau_word *payload) {
     return (uint32_t)paged_any_edge_of(origin, payload);
 }
 
 // Bytes before the first payload, which must not start a page.
-TAU_INLINE size_t paged_first_payload_bytes(size_t heap_bytes) {
+TAU_SHARED size_t paged_first_payload_bytes(size_t heap_bytes) {
     const size_t bytes = tau_tlsf_control_bytes(heap_bytes);
     TAU_ASSERT(bytes >= TAU_ALIGNMENT);
     TAU_ASSERT(bytes % TAU_ALIGNMENT == 0);
@@ -50,12 +50,12 @@ TAU_INLINE size_t paged_first_payload_bytes(size_t heap_bytes) {
 }
 
 // Pages up to the one with the first block's header. They always stay mapped.
-TAU_INLINE uint32_t paged_control_pages(size_t heap_bytes) {
+TAU_SHARED uint32_t paged_control_pages(size_t heap_bytes) {
     return (uint32_t)((paged_first_payload_bytes(heap_bytes) - TAU_ALIGNMENT) >> TAU_PAGE_LOG2) + 1;
 }
 
 // Why a heap of PAGES pages is impossible in any space.
-TAU_INLINE enum tau_status paged_why_no_size(uintptr_t origin, uint32_t pages) {
+TAU_SHARED enum tau_status paged_why_no_size(uintptr_t origin, uint32_t pages) {
     const uint64_t heap_bytes = (uint64_t)pages << TAU_PAGE_LOG2;
     if (!paged_starts_page((void *)origin) ||
         (origin != TAU_SPACE_ORIGIN && UINTPTR_MAX <= 0xffffffffu)) {
@@ -70,7 +70,7 @@ TAU_INLINE enum tau_status paged_why_no_size(uintptr_t origin, uint32_t pages) {
 }
 
 // Whether the PAGES pages from FIRST on end inside the address space.
-TAU_INLINE bool paged_ends_in_memory(uintptr_t origin, struct tau_page first, uint32_t pages) {
+TAU_SHARED bool paged_ends_in_memory(uintptr_t origin, struct tau_page first, uint32_t pages) {
     const uint64_t bytes = ((uint64_t)first.number + pages) << TAU_PAGE_LOG2;
     TAU_ASSERT(paged_starts_page((void *)origin));
     TAU_ASSERT(pages != 0);
@@ -79,7 +79,7 @@ TAU_INLINE bool paged_ends_in_memory(uintptr_t origin, struct tau_page first, ui
 
 // Makes the blocks of a heap of PAGES pages from START on. Its control pages and its last page must
 // be mapped.
-TAU_INLINE struct tau_tlsf *paged_blocks_in(uintptr_t start, uint32_t pages) {
+TAU_SHARED struct tau_tlsf *paged_blocks_in(uintptr_t start, uint32_t pages) {
     const size_t heap_bytes = (size_t)pages << TAU_PAGE_LOG2;
     const size_t skip = paged_first_payload_bytes(heap_bytes) - tau_tlsf_control_bytes(heap_bytes);
     TAU_ASSERT(paged_starts_page((void *)start));
@@ -98,7 +98,7 @@ struct paged_cut {
 };
 
 // Cuts the unlisted free block at PAYLOAD with HEADER (its size | TLSF_FREE) for SIZE bytes.
-TAU_INLINE struct paged_cut paged_cut_of(uintptr_t origin, const tau_word *payload, tau_word header,
+TAU_SHARED struct paged_cut paged_cut_of(uintptr_t origin, const tau_word *payload, tau_word header,
                                          tau_word size) {
     const tau_word whole = header - TLSF_FREE;
     TAU_ASSERT(size <= whole);
@@ -122,7 +122,7 @@ TAU_INLINE struct paged_cut paged_cut_of(uintptr_t origin, const tau_word *paylo
 }
 
 // Writes the headers of a cut, with FLAGS for the allocated block, and lists the rest.
-TAU_INLINE void paged_cut_write(struct tau_tlsf *blocks, tau_word *payload, struct paged_cut cut,
+TAU_SHARED void paged_cut_write(struct tau_tlsf *blocks, tau_word *payload, struct paged_cut cut,
                                 tau_word flags) {
     TAU_ASSERT(cut.size >= TLSF_BLOCK_MIN_BYTES);
     TAU_ASSERT(cut.rest == 0 || cut.rest >= TLSF_BLOCK_MIN_BYTES);
@@ -135,7 +135,7 @@ TAU_INLINE void paged_cut_write(struct tau_tlsf *blocks, tau_word *payload, stru
 }
 
 // The block of an object. An object that starts a page lies a gap after its block's payload.
-TAU_INLINE tau_word *paged_block_of(void *pointer) {
+TAU_SHARED tau_word *paged_block_of(void *pointer) {
     return paged_starts_page(pointer) ? tlsf_before(pointer, PAGED_START_GAP) : pointer;
 }
 
@@ -143,7 +143,7 @@ TAU_INLINE tau_word *paged_block_of(void *pointer) {
 // *POINTER is the object. The bytes from FOUND to the result are none or a block. It takes at most
 // three steps of ALIGNMENT: a gap of one unit is too small for a block, and skipping that gap may
 // lead to the start of a page.
-TAU_INLINE tau_word *paged_aligned_block(tau_word *found, size_t alignment, void **pointer) {
+TAU_SHARED tau_word *paged_aligned_block(tau_word *found, size_t alignment, void **pointer) {
     uintptr_t address = tau_bits_round_up((uintptr_t)found, alignment);
     TAU_ASSERT(alignment > TAU_ALIGNMENT);
     TAU_ASSERT(!paged_starts_page(found));

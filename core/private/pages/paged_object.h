@@ -10,7 +10,7 @@
 typedef bool paged_has_header(const void *heap, const tau_word *block);
 
 // Whether tlsf_is_used on BLOCK and its neighbors would read mapped pages only.
-TAU_INLINE bool paged_can_look_at(const void *heap, paged_has_header *has_header, tau_word *block) {
+TAU_SHARED bool paged_can_look_at(const void *heap, paged_has_header *has_header, tau_word *block) {
     if (!has_header(heap, block)) {
         return false;
     }
@@ -26,7 +26,7 @@ TAU_INLINE bool paged_can_look_at(const void *heap, paged_has_header *has_header
 }
 
 // Why POINTER, whose block would be BLOCK, is not an object. Reports it and releases the lock.
-TAU_INLINE enum tau_status paged_misused(const void *heap, paged_has_header *has_header,
+TAU_SHARED enum tau_status paged_misused(const void *heap, paged_has_header *has_header,
                                          struct tau_tlsf *blocks, tau_word *block, void *pointer) {
     enum tau_status reason = TAU_OVERWRITTEN;
     TAU_ASSERT(pointer != NULL);
@@ -47,7 +47,7 @@ TAU_INLINE enum tau_status paged_misused(const void *heap, paged_has_header *has
 
 // Whether BLOCK is the block of an object. *USED is what free needs of it. Check level 0 does not
 // verify it.
-TAU_INLINE bool paged_is_object(const void *heap, paged_has_header *has_header,
+TAU_SHARED bool paged_is_object(const void *heap, paged_has_header *has_header,
                                 const struct tau_tlsf *blocks, tau_word *block,
                                 struct tlsf_used *used) {
     if (TAU_CHECK_LEVEL == 0) {
@@ -57,7 +57,7 @@ TAU_INLINE bool paged_is_object(const void *heap, paged_has_header *has_header,
     return paged_can_look_at(heap, has_header, block) && tlsf_is_used(blocks, block, used);
 }
 
-TAU_INLINE size_t paged_usable_size(const void *heap, paged_has_header *has_header,
+TAU_SHARED size_t paged_usable_size(const void *heap, paged_has_header *has_header,
                                     struct tau_tlsf *blocks, const void *pointer) {
     tau_word *const block = paged_block_of((void *)(uintptr_t)pointer);
     size_t bytes = 0;

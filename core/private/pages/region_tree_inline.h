@@ -15,12 +15,12 @@
 #include "core/region_tree.h"
 
 // The bit of PLACE in its word.
-TAU_INLINE uint32_t region_tree_bit(int32_t place) {
+TAU_SHARED uint32_t region_tree_bit(int32_t place) {
     return tau_bits_mask((uint32_t)place & 31u);
 }
 
 // WORD with the bits before the bit of PLACE shifted out.
-TAU_INLINE uint32_t region_tree_rest(uint32_t word, int32_t place) {
+TAU_SHARED uint32_t region_tree_rest(uint32_t word, int32_t place) {
 #ifdef __arm__
     return word << ((uint32_t)place & 31u);
 #else
@@ -35,7 +35,7 @@ TAU_INLINE uint32_t region_tree_rest(uint32_t word, int32_t place) {
 //
 // Operations assert them for each word whose content they rely on. The proofs (core/tests/proofs)
 // assume them there and nowhere else.
-TAU_INLINE bool region_tree_agrees(const struct tau_region_tree *tree, unsigned level,
+TAU_SHARED bool region_tree_agrees(const struct tau_region_tree *tree, unsigned level,
                                    int32_t index) {
     const uint32_t word = region_tree_read(tree, level, index);
     const unsigned below_log2 = 5 * level;
@@ -54,14 +54,14 @@ TAU_INLINE bool region_tree_agrees(const struct tau_region_tree *tree, unsigned 
     return (word != 0) == ((above & region_tree_bit(index)) != 0);
 }
 
-TAU_INLINE bool region_tree_is_start(const struct tau_region_tree *tree, struct tau_page page) {
+TAU_SHARED bool region_tree_is_start(const struct tau_region_tree *tree, struct tau_page page) {
     const int32_t place = (int32_t)~page.number;
     return (region_tree_rest(region_tree_read(tree, 0, place >> 5), place) & tau_bits_mask(0)) != 0;
 }
 
 // Sets the bit of PAGE. If its word was empty, the bits of all levels above are set. A test of
 // whether they are set already would only make the longest path longer.
-TAU_INLINE void region_tree_split(struct tau_region_tree *tree, struct tau_page page) {
+TAU_SHARED void region_tree_split(struct tau_region_tree *tree, struct tau_page page) {
     int32_t place = (int32_t)~page.number;
 #pragma GCC unroll 6
     for (unsigned level = 0; level < TAU_REGION_TREE_LEVELS; level++) {
@@ -78,7 +78,7 @@ TAU_INLINE void region_tree_split(struct tau_region_tree *tree, struct tau_page 
 
 // Clears the bit of PAGE, which is set. If its word becomes empty, the bit one level up is cleared
 // too.
-TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page page) {
+TAU_SHARED void region_tree_union(struct tau_region_tree *tree, struct tau_page page) {
     int32_t place = (int32_t)~page.number;
 #pragma GCC unroll 6
     for (unsigned level = 0; level < TAU_REGION_TREE_LEVELS; level++) {
@@ -98,7 +98,7 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
 // is one: page 0 has the last place and is a start.
 // region_tree_last_<level>: whether a bit before PLACE is set. *LAST is the last such place.
 #define REGION_TREE_LEVEL(level, above)                                                            \
-    TAU_INLINE int32_t region_tree_first_##level(const struct tau_region_tree *tree,               \
+    TAU_SHARED int32_t region_tree_first_##level(const struct tau_region_tree *tree,               \
                                                  int32_t place) {                                  \
         const uint32_t word = region_tree_read(tree, level, place >> 5);                           \
         const uint32_t rest = region_tree_rest(word, place);                                       \
@@ -111,7 +111,7 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
         TAU_ASSERT(region_tree_read(tree, level, index) != 0);                                     \
         return index * 32 + (int32_t)tau_bits_first(region_tree_read(tree, level, index));         \
     }                                                                                              \
-    TAU_INLINE bool region_tree_last_##level(const struct tau_region_tree *tree, int32_t place,    \
+    TAU_SHARED bool region_tree_last_##level(const struct tau_region_tree *tree, int32_t place,    \
                                              int32_t *last) {                                      \
         int32_t index = place >> 5;                                                                \
         uint32_t word = region_tree_read(tree, level, index);                                      \
@@ -131,12 +131,12 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
     }
 
 // Above the top; never called.
-TAU_INLINE int32_t region_tree_first_6(const struct tau_region_tree *tree, int32_t place) {
+TAU_SHARED int32_t region_tree_first_6(const struct tau_region_tree *tree, int32_t place) {
     (void)tree;
     return place;
 }
 
-TAU_INLINE bool region_tree_last_6(const struct tau_region_tree *tree, int32_t place,
+TAU_SHARED bool region_tree_last_6(const struct tau_region_tree *tree, int32_t place,
                                    int32_t *last) {
     (void)tree;
     (void)place;
@@ -152,14 +152,14 @@ REGION_TREE_LEVEL(1, 2)
 REGION_TREE_LEVEL(0, 1)
 
 // Start of the region that contains PAGE.
-TAU_INLINE struct tau_page region_tree_find(const struct tau_region_tree *tree,
+TAU_SHARED struct tau_page region_tree_find(const struct tau_region_tree *tree,
                                             struct tau_page page) {
     return (struct tau_page){~(uint32_t)region_tree_first_0(tree, (int32_t)~page.number)};
 }
 
 // Whether a region starts after PAGE. *START is the first such start, or UINT32_MAX if there is
 // none.
-TAU_INLINE bool region_tree_next(const struct tau_region_tree *tree, struct tau_page page,
+TAU_SHARED bool region_tree_next(const struct tau_region_tree *tree, struct tau_page page,
                                  struct tau_page *start) {
     int32_t place = 0;
     const bool is_there = region_tree_last_0(tree, (int32_t)~page.number, &place);

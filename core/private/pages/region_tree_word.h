@@ -11,14 +11,14 @@
 #define REGION_TREE_TOP (TAU_REGION_TREE_LEVELS - 1u)
 
 // Words of LEVEL in a tree of 2^PAGES_LOG2 pages.
-TAU_INLINE uint32_t region_tree_words(unsigned level, unsigned pages_log2) {
+TAU_SHARED uint32_t region_tree_words(unsigned level, unsigned pages_log2) {
     TAU_ASSERT(level < TAU_REGION_TREE_LEVELS);
     const unsigned shift = 5 * (level + 1);
     return pages_log2 > shift ? UINT32_C(1) << (pages_log2 - shift) : 1;
 }
 
 // Words of LEVEL and all above it in the largest tree.
-TAU_INLINE uint32_t region_tree_words_from(unsigned level) {
+TAU_SHARED uint32_t region_tree_words_from(unsigned level) {
     uint32_t count = 0;
 #pragma GCC unroll 6
     for (unsigned above = TAU_REGION_TREE_LEVELS; above > level; above--) {
@@ -29,14 +29,14 @@ TAU_INLINE uint32_t region_tree_words_from(unsigned level) {
 
 // Logarithm of the pages that LEVEL is sized for. Levels 0 and 1 have the tree's size, the others
 // the largest size.
-TAU_INLINE unsigned region_tree_log2(const struct tau_region_tree *tree, unsigned level) {
+TAU_SHARED unsigned region_tree_log2(const struct tau_region_tree *tree, unsigned level) {
     return level < 2 ? tree->pages_log2 : TAU_SPACE_PAGES_LOG2_MAX;
 }
 
 // The word with number INDEX (-1, -2, …) of LEVEL. The tree's pointer is the end of level 0 and the
 // start of the other levels: the top first, level 1 last. So one pointer and constants reach every
 // word, whatever the tree's size.
-TAU_INLINE uint32_t *region_tree_word(const struct tau_region_tree *tree, unsigned level,
+TAU_SHARED uint32_t *region_tree_word(const struct tau_region_tree *tree, unsigned level,
                                       int32_t index) {
     TAU_ASSERT(index < 0);
     TAU_ASSERT((uint32_t)~index < region_tree_words(level, region_tree_log2(tree, level)));
@@ -53,12 +53,12 @@ TAU_INLINE uint32_t *region_tree_word(const struct tau_region_tree *tree, unsign
     return offset == 0 ? first : (uint32_t *)tau_bits_hold_pointer(first) + offset;
 }
 
-TAU_INLINE uint32_t region_tree_read(const struct tau_region_tree *tree, unsigned level,
+TAU_SHARED uint32_t region_tree_read(const struct tau_region_tree *tree, unsigned level,
                                      int32_t index) {
     return *region_tree_word(tree, level, index);
 }
 
-TAU_INLINE void region_tree_write(const struct tau_region_tree *tree, unsigned level, int32_t index,
+TAU_SHARED void region_tree_write(const struct tau_region_tree *tree, unsigned level, int32_t index,
                                   uint32_t word) {
     *region_tree_word(tree, level, index) = word;
 }

@@ -23,43 +23,43 @@ _Static_assert((TAU_RIGHTS >> SV39_ENTRY_RIGHTS_SHIFT) == SV39_ENTRY_LEAF,
 _Static_assert(sizeof(struct tau_sv39_table) == 32, "a record is found by a shift");
 
 // Address of the table in FRAME, as the core sees it.
-TAU_INLINE uint64_t *sv39_table_at(const struct tau_sv39 *space, uint32_t frame) {
+TAU_SHARED uint64_t *sv39_table_at(const struct tau_sv39 *space, uint32_t frame) {
     TAU_ASSERT(frame < space->tables->frames_count);
     return (uint64_t *)(void *)(space->tables->memory + ((size_t)frame << TAU_PAGE_LOG2));
 }
 
 // Frame of the table whose entry is at SLOT.
-TAU_INLINE uint32_t sv39_frame_of(const struct tau_sv39 *space, const uint64_t *slot) {
+TAU_SHARED uint32_t sv39_frame_of(const struct tau_sv39 *space, const uint64_t *slot) {
     const size_t distance =
         (size_t)((const unsigned char *)(const void *)slot - space->tables->memory);
     TAU_ASSERT(distance >> TAU_PAGE_LOG2 < space->tables->frames_count);
     return (uint32_t)(distance >> TAU_PAGE_LOG2);
 }
 
-TAU_INLINE uint32_t sv39_entry_frame(const struct tau_sv39 *space, uint64_t entry) {
+TAU_SHARED uint32_t sv39_entry_frame(const struct tau_sv39 *space, uint64_t entry) {
     TAU_ASSERT((entry & SV39_ENTRY_VALID) != 0);
     return (uint32_t)((entry >> SV39_ENTRY_NUMBER_SHIFT) - space->physical_first);
 }
 
-TAU_INLINE uint64_t sv39_entry(const struct tau_sv39 *space, uint32_t frame, uint64_t flags) {
+TAU_SHARED uint64_t sv39_entry(const struct tau_sv39 *space, uint32_t frame, uint64_t flags) {
     TAU_ASSERT(frame < space->tables->frames_count);
     return ((space->physical_first + frame) << SV39_ENTRY_NUMBER_SHIFT) | flags;
 }
 
-TAU_INLINE uint64_t *sv39_next(const struct tau_sv39 *space, uint64_t entry) {
+TAU_SHARED uint64_t *sv39_next(const struct tau_sv39 *space, uint64_t entry) {
     TAU_ASSERT((entry & SV39_ENTRY_LEAF) == 0);
     return sv39_table_at(space, sv39_entry_frame(space, entry));
 }
 
 // Whether a space can map PAGE.
-TAU_INLINE bool sv39_is_inside(struct tau_page page) {
+TAU_SHARED bool sv39_is_inside(struct tau_page page) {
     return page.number - 1 < (UINT32_C(1) << TAU_SV39_PAGES_LOG2) - 1;
 }
 
 // The entry that PAGE's region hangs from, or NULL if PAGE is in no region's slot. Both kinds of
 // slot take the same steps: the position in the shared table is computed, then one of two addresses
 // is read.
-TAU_INLINE uint64_t *sv39_slot(const struct tau_sv39 *space, struct tau_page page) {
+TAU_SHARED uint64_t *sv39_slot(const struct tau_sv39 *space, struct tau_page page) {
     uint64_t *slot = &space->root[page.number >> TAU_SV39_LARGE_LOG2];
     const uint64_t entry = *slot;
     TAU_ASSERT(sv39_is_inside(page));

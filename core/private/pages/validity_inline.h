@@ -14,15 +14,15 @@
 #define VALIDITY_HEAP_OPEN (UINT32_C(3) << 30)  // of a heap: any page of it may be mapped
 
 // Top of the stack of the region with word TOP. It is the region's start - 1 if no page is mapped.
-TAU_INLINE uint32_t validity_sp(uint32_t top) {
+TAU_SHARED uint32_t validity_sp(uint32_t top) {
     return top & TAU_NUMBER_MASK;
 }
 
-TAU_INLINE uint32_t validity_flags(uint32_t top) {
+TAU_SHARED uint32_t validity_flags(uint32_t top) {
     return top & ~TAU_NUMBER_MASK;
 }
 
-TAU_INLINE bool validity_lookup(const struct tau_validity *validity, uint32_t page,
+TAU_SHARED bool validity_lookup(const struct tau_validity *validity, uint32_t page,
                                 uint32_t *entry) {
     TAU_ASSERT(page < validity->pages_count);
     const uint32_t start = validity->regions[page].cache;
@@ -37,7 +37,7 @@ TAU_INLINE bool validity_lookup(const struct tau_validity *validity, uint32_t pa
 }
 
 // Whether PAGE, in the region that starts at START, is mapped. It does not read the cache.
-TAU_INLINE bool validity_is_mapped(const struct tau_validity *validity, uint32_t start,
+TAU_SHARED bool validity_is_mapped(const struct tau_validity *validity, uint32_t start,
                                    uint32_t page) {
     const uint32_t place = validity->stacks[page].helper;
     TAU_ASSERT(start <= page);
@@ -47,7 +47,7 @@ TAU_INLINE bool validity_is_mapped(const struct tau_validity *validity, uint32_t
 }
 
 // Frame of the page at index PLACE of a stack. There must be one.
-TAU_INLINE uint32_t validity_frame_at(const struct tau_validity *validity, uint32_t place) {
+TAU_SHARED uint32_t validity_frame_at(const struct tau_validity *validity, uint32_t place) {
     const uint32_t page = validity->stacks[place].page;
     TAU_ASSERT(page < validity->pages_count);
     return validity->data[page] & TAU_NUMBER_MASK;
@@ -55,7 +55,7 @@ TAU_INLINE uint32_t validity_frame_at(const struct tau_validity *validity, uint3
 
 // Maps PAGE of the region that starts at START to FRAME. Unless it is the region's first mapped
 // page, FRAME is linked to the frame mapped before it.
-TAU_INLINE void validity_push(struct tau_validity *validity, uint32_t *links, uint32_t start,
+TAU_SHARED void validity_push(struct tau_validity *validity, uint32_t *links, uint32_t start,
                               uint32_t page, uint32_t frame) {
     const uint32_t top = validity->regions[start].top;
     const uint32_t place = validity_sp(top) + 1;

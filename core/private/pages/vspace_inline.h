@@ -14,7 +14,7 @@
 
 // Stores TOP as the word of the region that starts at START. This may shorten the region's stack.
 // Every store that unmaps a page is this one.
-TAU_INLINE void vspace_region_cut(struct tau_vspace *space, uint32_t start, uint32_t top) {
+TAU_SHARED void vspace_region_cut(struct tau_vspace *space, uint32_t start, uint32_t top) {
     TAU_ASSERT(start != 0);
     TAU_ASSERT(validity_sp(top) < space->validity.pages_count);
     space->validity.regions[start].top = top;
@@ -22,7 +22,7 @@ TAU_INLINE void vspace_region_cut(struct tau_vspace *space, uint32_t start, uint
 }
 
 // Empties the region that starts at START and gives it FLAGS (state and rights).
-TAU_INLINE void vspace_region_empty(struct tau_vspace *space, uint32_t start, uint32_t flags) {
+TAU_SHARED void vspace_region_empty(struct tau_vspace *space, uint32_t start, uint32_t flags) {
     TAU_ASSERT(start != 0);
     TAU_ASSERT((flags & TAU_NUMBER_MASK) == 0);
     vspace_region_cut(space, start, (start - 1) | flags);
@@ -30,7 +30,7 @@ TAU_INLINE void vspace_region_empty(struct tau_vspace *space, uint32_t start, ui
 
 // Returns the frames of stack entries FIRST … SP of a region, at least one, to the frame pool. SP
 // is the top of the stack. The caller writes the region's word.
-TAU_INLINE void vspace_region_release(struct tau_vspace *space, uint32_t first, uint32_t sp) {
+TAU_SHARED void vspace_region_release(struct tau_vspace *space, uint32_t first, uint32_t sp) {
     const struct tau_validity *const validity = &space->validity;
     TAU_ASSERT(first <= sp);
     TAU_ASSERT(sp < validity->pages_count);

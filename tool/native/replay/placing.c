@@ -96,7 +96,7 @@ static unsigned class_of(const struct tau_placing *placing, uint64_t size_bytes)
 }
 
 // The number of the class with a free bucket, taken; 0: there is none.
-TAU_ALWAYS_INLINE uintptr_t take_bucket(struct tau_placing *placing, uint64_t size_bytes) {
+TAU_INLINE uintptr_t take_bucket(struct tau_placing *placing, uint64_t size_bytes) {
     const unsigned class = class_of(placing, size_bytes);
     struct class_state *state = &placing->classes[class];
     if (class == 0 || state->used_count == state->count) {
@@ -106,7 +106,7 @@ TAU_ALWAYS_INLINE uintptr_t take_bucket(struct tau_placing *placing, uint64_t si
     return class;
 }
 
-TAU_ALWAYS_INLINE uintptr_t place_new(struct tau_placing *placing, uint64_t size_bytes) {
+TAU_INLINE uintptr_t place_new(struct tau_placing *placing, uint64_t size_bytes) {
     const uintptr_t bucket = take_bucket(placing, size_bytes);
     if (bucket != 0 || placing->shared == NULL) {
         return bucket;
@@ -124,7 +124,7 @@ static uintptr_t place_aligned(struct tau_placing *placing, const struct tau_rep
                                          placing->shared, alignment, (size_t)op->size_bytes);
 }
 
-TAU_ALWAYS_INLINE void release(struct tau_placing *placing, uintptr_t place) {
+TAU_INLINE void release(struct tau_placing *placing, uintptr_t place) {
     if (place > TAU_BUDGET_CLASSES_MAX) {
         (void)tau_tlsf_free(placing->shared, (void *)place);
     } else {
@@ -216,12 +216,12 @@ bool tau_placing_count_start(struct tau_placing *placing, size_t slots_count) {
 // after that many bits.
 #define COUNTED_SHIFT 8u
 
-TAU_ALWAYS_INLINE void count_end(struct tau_placing *placing, uintptr_t counted) {
+TAU_INLINE void count_end(struct tau_placing *placing, uintptr_t counted) {
     placing->classes[counted & ((1u << COUNTED_SHIFT) - 1)].used_count--;
     placing->blocks_bytes -= counted >> COUNTED_SHIFT;
 }
 
-TAU_ALWAYS_INLINE uintptr_t count_block(struct tau_placing *placing, uint64_t size_bytes) {
+TAU_INLINE uintptr_t count_block(struct tau_placing *placing, uint64_t size_bytes) {
     const uint64_t bytes =
         tau_bits_round_up(size_bytes + TLSF_WORD_BYTES + TLSF_CANARY_BYTES, TAU_ALIGNMENT);
     const uint64_t block_bytes = bytes < TLSF_BLOCK_MIN_BYTES ? TLSF_BLOCK_MIN_BYTES : bytes;
