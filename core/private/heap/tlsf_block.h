@@ -193,17 +193,24 @@ TAU_INLINE unsigned tlsf_leading_zeros(tau_word word) {
     return (unsigned)(TAU_WORD_BITS == 64 ? __builtin_clzll(word) : __builtin_clz(word));
 }
 
-// The class of a block with KEY, which is not 0.
-TAU_INLINE unsigned tlsf_class_of(const struct tau_tlsf *heap, tau_word key) {
+// How many low bits of KEY, which is not 0, its class does not depend on.
+TAU_INLINE unsigned tlsf_shift_of(const struct tau_tlsf *heap, tau_word key) {
     TAU_ASSERT(tlsf_level_of(heap) >= 2);
     TAU_ASSERT(key != 0);
 #if TAU_BITS_SCAN
-    const unsigned shift =
-        tau_bits_beyond(tlsf_fields_of(heap)->leading_zeros, tlsf_leading_zeros(key));
+    return tau_bits_beyond(tlsf_fields_of(heap)->leading_zeros, tlsf_leading_zeros(key));
 #else
-    const unsigned shift = tau_bits_log2(tau_bits_right(key, tlsf_fields_of(heap)->turns));
+    return tau_bits_log2(tau_bits_right(key, tlsf_fields_of(heap)->turns));
 #endif
+}
+
+// The class of a block with KEY. SHIFT is `tlsf_shift_of` it.
+TAU_INLINE unsigned tlsf_class_with(const struct tau_tlsf *heap, tau_word key, unsigned shift) {
     return tau_bits_rotated(shift, tlsf_fields_of(heap)->turns) + (unsigned)(key >> shift);
+}
+
+TAU_INLINE unsigned tlsf_class_of(const struct tau_tlsf *heap, tau_word key) {
+    return tlsf_class_with(heap, key, tlsf_shift_of(heap, key));
 }
 
 TAU_INLINE struct tlsf_pool *tlsf_pool_at(const struct tau_tlsf *heap, tau_word link) {

@@ -36,7 +36,8 @@ TAU_INLINE void tlsf_leave(struct tau_tlsf *heap, const struct tlsf_marks *marks
 
 // Clears the bit of CLASS, whose list has lost its last block.
 TAU_INLINE void tlsf_mark_empty(struct tau_tlsf *heap, unsigned class, struct tlsf_marks *marks) {
-    const uint32_t left = heap->bitmap[class >> 5] ^ tau_bits_moved(marks->one, class);
+    const uint32_t bits = heap->bitmap[class >> 5];
+    const uint32_t left = (uint32_t)tau_bits_hold(bits ^ tau_bits_moved(marks->one, class));
     TAU_ASSERT(class < tlsf_fields_of(heap)->classes);
     heap->bitmap[class >> 5] = left;
     if (TAU_ON_LONGEST_PATH(left == 0)) {
@@ -146,20 +147,37 @@ TAU_INLINE bool tlsf_serves(const struct tau_tlsf *heap, tau_word link, tau_word
     return (TLSF_IS_RING || link != 0) && tlsf_has_room(tlsf_at(heap, link)[-1], size);
 }
 
+// Whether LINK, of a list's head, leads to no block, or to one with at least KEY_MIN, the smallest
+// key of its class. Keys + 1 are compared, as signed numbers. So a header that leads around the end
+// of memory is too small.
+TAU_INLINE bool tlsf_keeps_class(const struct tau_tlsf *heap, tau_word link, tau_word key_min) {
+    return !TAU_ON_LONGEST_PATH(link != 0) ||
+           (tau_signed_word)tlsf_at(heap, link)[-1] >> TAU_ALIGNMENT_LOG2 >
+               (tau_signed_word)key_min;
+}
+
 // Removes a block of at least SIZE bytes from its list and sets *HEADER to its header. It takes the
 // first block of the size's class if that is large enough. Otherwise it takes the first block of
 // the next non-empty class, in which every block is. Returns NULL with the reason if there is none
 // or if the block found was overwritten.
 TAU_INLINE tau_word *tlsf_take_with(struct tau_tlsf *heap, tau_word size, tau_word *header,
                                     enum tau_status *reason, struct tlsf_marks *marks) {
-    unsigned class = tlsf_class_of(heap, tlsf_key_of(size));
+    const tau_word key = tlsf_key_of(size);
+    const unsigned shift = tlsf_shift_of(heap, key);
+    const tau_word key_min = (tau_word)tau_bits_hold(key >> shift << shift);  // here both are known
+    unsigned class = tlsf_class_with(heap, key, shift);
     unsigned index = class >> 5;
     uint32_t *word = &heap->bitmap[index];
     uint32_t bits = *word;
     tau_word *end = tlsf_end_of(heap, class);
     TAU_ASSERT(class < tlsf_fields_of(heap)->classes);
 
-    if (TAU_ON_LONGEST_PATH(!tlsf_serves(heap, *tlsf_slot_before(end), size))) {
+    const tau_word first = *tlsf_slot_before(end);
+    if (TAU_ON_LONGEST_PATH(!tlsf_serves(heap, first, size))) {
+        if (TAU_CHECK_LEVEL >= 1 && !tlsf_keeps_class(heap, first, key_min)) {
+            *reason = TAU_OVERWRITTEN;
+            return NULL;
+        }
         if (TAU_ON_LONGEST_PATH(!tau_bits_any_above(bits, marks->one, class))) {
             const uint32_t above = *tlsf_summary_in(heap, marks) & tau_bits_above(index);
             if (above == 0) {
@@ -190,13 +208,12 @@ TAU_INLINE tau_word *tlsf_take_with(struct tau_tlsf *heap, tau_word size, tau_wo
             tlsf_mark_empty(heap, class, marks);
             return payload;
         }
-        const uint32_t left = bits ^ tau_bits_moved(marks->one, class);
-        *(TAU_BITS_BY_ADDRESS ? word : &heap->bitmap[index]) = left;
-        if (TAU_ON_LONGEST_PATH(left == 0)) {
+        word = TAU_BITS_BY_ADDRESS ? word : &heap->bitmap[index];
+        if (tau_bits_clear(word, bits, tau_bits_moved(marks->one, class))) {
             *tlsf_summary_in(heap, marks) ^= tau_bits_moved(marks->one, index);
         }
     } else {
-        if (TAU_CHECK_LEVEL >= 1 && !tlsf_points_back(tau_bits_hold_pointer(heap), payload, next)) {
+        if (TAU_CHECK_LEVEL >= 1 && !tlsf_points_back(heap, payload, next)) {
             *reason = TAU_OVERWRITTEN;
             return NULL;
         }

@@ -479,6 +479,27 @@ TEST_CASE(malloc_refuses_a_zeroed_block) {
     heap_close(&heap);
 }
 
+// Regression: a first block whose header says less than its class holds was passed over, although
+// it has been overwritten.
+TEST_CASE(malloc_refuses_a_block_smaller_than_its_class) {
+    enum { CLASS_UNITS_MIN = 29, ROUNDS = CLASS_UNITS_MIN + 2 };  // of the class up to 32 units
+    for (size_t units = 0; units < ROUNDS; units++) {
+        struct test_heap heap = heap_open(4096);
+        const size_t request = 32 * UNIT - 3 * WORD;
+        unsigned char *first = tau_tlsf_malloc(heap.tlsf, request);
+        void *wall = tau_tlsf_malloc(heap.tlsf, 1);
+        REQUIRE(first != NULL && wall != NULL);
+        const size_t size = size_of_header(first);
+        EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, first), TAU_OK);
+        const tau_word negative = (tau_word)1 << (8 * WORD - 1);
+        const tau_word header = (units < ROUNDS - 1 ? (tau_word)(units * UNIT) : negative) | 1;
+        memcpy(first - WORD, &header, WORD);
+        const bool is_of_class = units == CLASS_UNITS_MIN && size > CLASS_UNITS_MIN * UNIT;
+        EXPECT_EQUAL(expect_malloc_refuses(&heap, request, first), !is_of_class);
+        heap_close(&heap);
+    }
+}
+
 // Regression: realloc computed a remainder of an alignment that an overflow had zeroed, and
 // trapped.
 TEST_CASE(realloc_finds_an_overwritten_alignment) {

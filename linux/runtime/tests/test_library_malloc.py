@@ -32,7 +32,7 @@ OURS = {
 FLAGS = ("-std=gnu11", "-O1", "-w", "-D_GNU_SOURCE", "-DTIMEOUTFACTOR=1", "-include", "limits.h")
 TESTS = (
     *("mallocbug", "tst-calloc", "tst-free-errno", "tst-mallinfo2", "tst-malloc"),
-    *("tst-malloc-check", "tst-malloc-thread-exit"),
+    *("tst-malloc-backtrace", "tst-malloc-check", "tst-malloc-thread-exit"),
     "tst-malloc-too-large",
     *("tst-mallocalign1", "tst-mallocfork", "tst-mallopt", "tst-memalign", "tst-mxfast"),
     *("tst-obstack", "tst-posix_memalign", "tst-pvalloc", "tst-pvalloc-fortify", "tst-realloc"),
@@ -58,9 +58,6 @@ LEFT_OUT = {
         *("tst-malloc-tcache-leak", "tst-malloc-usable", "tst-malloc-usable-tunables"),
         *("tst-malloc_info", "tst-malloc-stats-cancellation", "tst-mallocstate", "tst-mtrace"),
         *("tst-safe-linking", "tst-compathooks-off", "tst-compathooks-on"),
-    ),
-    "a freed block's header says too small a size: malloc passes over it, a free beside it ends": (
-        "tst-malloc-backtrace",
     ),
     "allocators in the executable, which `tau run` refuses": (
         *("tst-interpose-nothread", "tst-interpose-thread", "tst-interpose-skeleton"),
