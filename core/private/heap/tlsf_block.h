@@ -26,8 +26,9 @@
 
 // At check level 0 the links of a list form a ring: its last block's `next` is its first one's
 // `back`. One comparison then tells the only block of a list. From level 1 on the list ends with 0,
-// so that the checks need not tell heads from blocks.
-#define TLSF_IS_RING (TAU_CHECK_LEVEL == 0)
+// so that the checks need not tell heads from blocks. So it does on big-endian machines, where the
+// word before the handle is not negative (TLSF_NO_ROOM).
+#define TLSF_IS_RING (TAU_CHECK_LEVEL == 0 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 // `back` leads beyond the word that it names by so many bytes: the fields. So the handle less the
 // class gives the `back` of a list's first block, and no instruction is spent on the fields. A
 // `back` must never equal a block's address, which is a multiple of the alignment.
@@ -85,8 +86,6 @@ struct tlsf_pool {
 _Static_assert(sizeof(struct tlsf_fields) == 7 * TLSF_WORD_BYTES + 2 * sizeof(uint32_t),
                "no padding in the control block");
 _Static_assert((TLSF_SIZE_MASK & TLSF_FLAGS) == 0, "a size and the flags share no bit");
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "the last byte of the fields has the sign of the word before the handle");
 
 TAU_INLINE struct tlsf_fields *tlsf_fields_of(const struct tau_tlsf *heap) {
     return (struct tlsf_fields *)(uintptr_t)heap - 1;
