@@ -51,8 +51,8 @@ same builds.
 No call was seen above its bound. `core/tests/heap/worst_case.py` builds the states of the longest
 paths, and `core/tests/heap/test_bounds_reached.py` counts how near calls come to their bounds. At
 check level 0 TLSF's malloc and free take exactly their bound, except on RV32IMC at -Os. In all
-builds malloc comes within 8 instructions of its bound, free within 5 and aligned_alloc within 12.
-The budgeted heap's malloc comes within 34. No bound of their realloc is known to be reached. Each
+builds malloc comes within 9 instructions of its bound, free within 6 and aligned_alloc within 12.
+The budgeted heap's malloc comes within 35. No bound of their realloc is known to be reached. Each
 realloc looks at the block first. Then it resizes in place, or makes one malloc, one copy and one
 free. So the longest path is the latter's. `tau_budget_realloc` takes a bucket if the shared region
 has no memory. The bounds are those of a port without a lock. With one, a resize in place may take
