@@ -1,11 +1,14 @@
-// A futex with priority inheritance, and what fork does to it.
+// A futex with priority inheritance, the queue before it, and what fork does to them.
 #include "linux/runtime/lock.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,17 +18,26 @@
 // Two threads that meet seldom need the kernel: a call is shorter than a system call.
 #define SPINS_COUNT 100
 // Who sleeps is handed the lock and wakes late, so that others come to sleep, too. So a thread that
-// shares the processor fairly lets the owner go on first. A real-time thread sleeps at once: only
-// then does the owner have its priority.
+// shares the processor fairly lets others go on first, and is passed meanwhile.
 #define YIELDS_COUNT 50
 #define WAIT_NS 10000000
 #define SECOND_NS 1000000000
+// Tickets that may be out at a time and have a turn. Who has a later one waits for that first.
+#define TICKETS_MAX 1024u
+#define BITS 32u  // of a futex: who waits for one wakes no other
 
 struct tau_lock_gate tau_lock_gate = {.closed = TAU_LOCK_BUSY};
 _Atomic uint32_t tau_lock_threads;
 
-uint32_t tau_lock_word;
+_Alignas(64) struct tau_lock tau_lock;
 __thread uint32_t tau_lock_my_id;
+static _Atomic uint32_t sleepers;  // threads that sleep until it is their turn
+// This thread wakes the one whose turn it is when it releases the lock.
+static __thread bool is_wake_due;
+// This thread has a ticket. A handler that it calls must not wait for a later one's turn.
+static __thread volatile bool is_asking;
+// Under the lock: tickets after the oldest whose threads had the lock already.
+static bool is_served[TICKETS_MAX];
 // Whether the fork under way was made by a handler that interrupted the lock's owner.
 static bool fork_is_nested;
 static bool fork_has_streams;
@@ -40,20 +52,66 @@ void _IO_list_resetlock(void);
 
 _Static_assert(TAU_LOCK_ID_MASK == FUTEX_TID_MASK, "the owner's bits are the kernel's");
 
-static bool try_take(uint32_t id) {
+static bool try_take(void) {
     uint32_t expected = 0;
-    return __atomic_compare_exchange_n(&tau_lock_word, &expected, id, false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
+    return __atomic_load_n(&tau_lock.word, __ATOMIC_RELAXED) == 0 &&
+           __atomic_compare_exchange_n(&tau_lock.word, &expected, tau_lock_my_id, false,
+                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-static bool spin_and_take(void) {
-    for (unsigned spin = 0; spin < SPINS_COUNT; spin++) {
-        if (__atomic_load_n(&tau_lock_word, __ATOMIC_RELAXED) == 0 && try_take(tau_lock_my_id)) {
+// Whether others may pass the thread whose turn it is.
+static bool is_open(void) {
+    return __atomic_load_n(&tau_lock.passes, __ATOMIC_RELAXED) < TAU_LOCK_PASSES_MAX;
+}
+
+static bool is_admitted(uint32_t ticket) {
+    const int32_t ahead = (int32_t)(ticket - __atomic_load_n(&tau_lock.turn, __ATOMIC_SEQ_CST));
+    return ahead <= 0 || (is_open() && ahead < (int32_t)TICKETS_MAX);
+}
+
+static bool spin_and_take(uint32_t ticket) {
+    for (unsigned spin = 0; spin < SPINS_COUNT && is_admitted(ticket); spin++) {
+        if (try_take()) {
             return true;
         }
         tau_machine_pause();
     }
     return false;
+}
+
+static void count_pass(void) {
+    __atomic_store_n(&tau_lock.passes, tau_lock.passes + 1, __ATOMIC_RELAXED);
+}
+
+// Takes the lock if it is free and nobody has been passed too often.
+static bool pass(void) {
+    const bool is_taken = is_open() && try_take();
+    if (is_taken && tau_lock_has_waiters()) {
+        count_pass();
+    }
+    return is_taken;
+}
+
+// The lock's new owner had TICKET. A bit of the kernel's makes the release a slow one, which wakes
+// who sleeps. If a handler forks meanwhile, the child has another turn.
+static void give_up(uint32_t ticket) {
+    uint32_t turn = __atomic_load_n(&tau_lock.turn, __ATOMIC_RELAXED);
+    uint32_t next = turn;
+    if (ticket == turn) {
+        do {  // bound: waiting threads
+            is_served[next++ % TICKETS_MAX] = false;
+        } while (is_served[next % TICKETS_MAX]);
+        __atomic_store_n(&tau_lock.passes, 0, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&tau_lock.turn, &turn, next, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_RELAXED);
+        if (sleepers != 0) {
+            is_wake_due = true;
+            __atomic_fetch_or(&tau_lock.word, FUTEX_WAITERS, __ATOMIC_RELAXED);
+        }
+    } else if ((int32_t)(ticket - turn) > 0) {
+        is_served[ticket % TICKETS_MAX] = true;
+        count_pass();
+    }
 }
 
 static bool is_fair(void) {
@@ -75,43 +133,85 @@ static struct timespec soon(void) {
 }
 
 // A kernel without such futexes has no inheritance either: then the lock is polled.
+static void take_in_kernel(void) {
+    struct timespec until = soon();
+    while (syscall(SYS_futex, &tau_lock.word, FUTEX_LOCK_PI_PRIVATE, 0, &until, NULL, 0) != 0) {
+        sched_yield();
+        if (try_take()) {
+            break;
+        }
+        until = soon();
+    }
+}
+
+// Sleeps until it is the turn of TICKET, unless others may pass by now. A handler may fork: nobody
+// sleeps in the child.
+static void sleep_until_turn(uint32_t ticket) {
+    sleepers++;
+    const uint32_t turn = __atomic_load_n(&tau_lock.turn, __ATOMIC_SEQ_CST);
+    if (!is_admitted(ticket)) {
+        syscall(SYS_futex, &tau_lock.turn, FUTEX_WAIT_BITSET_PRIVATE, turn, NULL, NULL,
+                1u << ticket % BITS);
+    }
+    sleepers -= sleepers != 0;
+}
+
+// Takes a ticket, and the lock.
+static void ask(void) {
+    const uint32_t ticket = __atomic_fetch_add(&tau_lock.asked, 1, __ATOMIC_RELAXED);
+    bool is_taken = spin_and_take(ticket);
+    // bound: YIELDS_COUNT, then until others may pass or it is the ticket's turn
+    for (unsigned yield = 0; !is_taken && (yield < YIELDS_COUNT || !is_admitted(ticket)); yield++) {
+        if (is_admitted(ticket)) {
+            sched_yield();
+        } else {
+            sleep_until_turn(ticket);
+        }
+        is_taken = spin_and_take(ticket);
+    }
+    if (!is_taken) {
+        take_in_kernel();
+    }
+    give_up(ticket);
+}
+
+// A real-time thread sleeps at once, in the kernel's queue: only then does the owner have its
+// priority, and it has the lock before all that have tickets.
 __attribute__((cold)) void tau_lock_wait(void) {
-    const int error = errno;
     if (tau_lock_my_id == 0) {
         tau_lock_my_id = (uint32_t)syscall(SYS_gettid);
         __atomic_fetch_add(&tau_lock_threads, 1, __ATOMIC_RELAXED);
     }
-    bool is_taken = spin_and_take();
-    for (unsigned yield = 0; !is_taken && yield < YIELDS_COUNT && is_fair(); yield++) {
-        sched_yield();
-        is_taken = spin_and_take();
-    }
-    if (is_taken) {
-        errno = error;
+    if (pass()) {
         return;
     }
-    struct timespec until = soon();
-    while (syscall(SYS_futex, &tau_lock_word, FUTEX_LOCK_PI_PRIVATE, 0, &until, NULL, 0) != 0) {
-        sched_yield();
-        if (try_take(tau_lock_my_id)) {
-            break;
-        }
-        until = soon();
+    const int error = errno;
+    if (is_asking || !is_fair()) {
+        take_in_kernel();
+    } else {
+        is_asking = true;
+        ask();
+        is_asking = false;
     }
     errno = error;
 }
 
 __attribute__((cold)) void tau_lock_wake(void) {
     const int error = errno;
-    if (syscall(SYS_futex, &tau_lock_word, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0) != 0) {
-        __atomic_store_n(&tau_lock_word, 0,
+    if (syscall(SYS_futex, &tau_lock.word, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0) != 0) {
+        __atomic_store_n(&tau_lock.word, 0,
                          __ATOMIC_RELEASE);  // no such futexes, or not the owner it knows
+    }
+    if (is_wake_due) {
+        is_wake_due = false;
+        syscall(SYS_futex, &tau_lock.turn, FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, NULL, NULL,
+                1u << __atomic_load_n(&tau_lock.turn, __ATOMIC_RELAXED) % BITS);
     }
     errno = error;
 }
 
 bool tau_lock_is_mine(void) {
-    const uint32_t owner = __atomic_load_n(&tau_lock_word, __ATOMIC_RELAXED) & FUTEX_TID_MASK;
+    const uint32_t owner = __atomic_load_n(&tau_lock.word, __ATOMIC_RELAXED) & FUTEX_TID_MASK;
     return tau_lock_gate.inside != 0 || (owner != 0 && owner == tau_lock_my_id);
 }
 
@@ -150,7 +250,11 @@ void tau_lock_in_child(void) {
     const bool is_owner = fork_is_nested && tau_lock_gate.inside == 0;
     tau_lock_my_id = is_owner ? (uint32_t)syscall(SYS_gettid) : 0;
     __atomic_store_n(&tau_lock_threads, is_owner, __ATOMIC_RELAXED);
-    __atomic_store_n(&tau_lock_word, tau_lock_my_id, __ATOMIC_RELAXED);
+    sleepers = 0;
+    tau_lock.turn = tau_lock.asked;
+    tau_lock.passes = 0;
+    memset(is_served, 0, sizeof is_served);
+    __atomic_store_n(&tau_lock.word, tau_lock_my_id, __ATOMIC_RELAXED);
     if (fork_has_streams) {
         _IO_list_resetlock();
     }

@@ -1,5 +1,6 @@
 // The one lock of all heaps. With one thread it is a flag; with more it is a futex that hands its
-// priority on. It also knows that a signal handler interrupted a call of the allocator.
+// priority on, and a queue that bounds how often a waiting thread is passed. It also knows that a
+// signal handler interrupted a call of the allocator.
 #ifndef TAU_LINUX_RUNTIME_LOCK_H
 #define TAU_LINUX_RUNTIME_LOCK_H
 
@@ -25,9 +26,20 @@ struct tau_lock_gate {
 // There was a second thread: from then on for good, calls take the futex.
 #define TAU_LOCK_SHARED 2u
 
+// While a thread waits, others may take the lock so many times before it is its turn. Then they
+// wait, too.
+#define TAU_LOCK_PASSES_MAX 128u
+
+// What all threads write. A thread that has to wait takes the next ticket.
+struct tau_lock {
+    uint32_t word;    // the futex: 0, or the owner's id, to which the kernel adds bits for waiters
+    uint32_t asked;   // the next ticket
+    uint32_t turn;    // the oldest ticket whose thread waits; none if it is the next one
+    uint32_t passes;  // how often others took the lock since it was this one's turn
+};
+
 extern struct tau_lock_gate tau_lock_gate;
-// The futex: 0, or the owner's thread id, to which the kernel adds bits while somebody waits.
-extern uint32_t tau_lock_word;
+extern struct tau_lock tau_lock;
 // This thread's id; 0 until it took the lock once.
 extern __thread uint32_t tau_lock_my_id;
 // Threads that ever called the allocator while there was more than one; the first one counts.
@@ -65,7 +77,7 @@ static inline bool tau_lock_enter_alone(void) {
 // One of several threads enters a call, if it is in none. The lock is taken later, by the core.
 static inline bool tau_lock_enter_shared(void) {
     return tau_lock_closed() == TAU_LOCK_SHARED &&
-           (__atomic_load_n(&tau_lock_word, __ATOMIC_RELAXED) & TAU_LOCK_ID_MASK) != tau_lock_my_id;
+           (__atomic_load_n(&tau_lock.word, __ATOMIC_RELAXED) & TAU_LOCK_ID_MASK) != tau_lock_my_id;
 }
 
 static inline void tau_lock_leave_alone(void) {
@@ -79,18 +91,24 @@ static inline void tau_lock_leave(void) {
     }
 }
 
+static inline bool tau_lock_has_waiters(void) {
+    return __atomic_load_n(&tau_lock.asked, __ATOMIC_RELAXED) !=
+           __atomic_load_n(&tau_lock.turn, __ATOMIC_RELAXED);
+}
+
 static inline void tau_lock_take_shared(void) {
     const uint32_t id = tau_lock_my_id;
     uint32_t expected = 0;
-    if (TAU_UNLIKELY(id == 0 || !__atomic_compare_exchange_n(&tau_lock_word, &expected, id, false,
-                                                             __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))) {
+    if (TAU_UNLIKELY(id == 0 || tau_lock_has_waiters() ||
+                     !__atomic_compare_exchange_n(&tau_lock.word, &expected, id, false,
+                                                  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))) {
         tau_lock_wait();
     }
 }
 
 static inline void tau_lock_release_shared(void) {
     uint32_t expected = tau_lock_my_id;
-    if (TAU_UNLIKELY(!__atomic_compare_exchange_n(&tau_lock_word, &expected, 0, false,
+    if (TAU_UNLIKELY(!__atomic_compare_exchange_n(&tau_lock.word, &expected, 0, false,
                                                   __ATOMIC_RELEASE, __ATOMIC_RELAXED))) {
         tau_lock_wake();
     }

@@ -97,6 +97,22 @@ def test_threads_that_meet_seldom_sleep(build: Build, run: RunProgram) -> None:
     assert done.status == 0 and int(done.stdout) < 20_000, done.stdout
 
 
+@pytest.mark.parametrize("threads", [2, 8])
+@pytest.mark.parametrize("kind", ["fair", "real-time"])
+def test_a_waiting_thread_is_passed_seldom(build: Build, threads: int, kind: str) -> None:
+    """[RUN-26] It does not run while it waits, and the others do nothing but take the lock. Then
+    they wait for it. A real-time thread is not passed at all."""
+    root = Path(__file__).resolve().parents[3]
+    lock = (f"-I{root}", root / "linux/runtime/lock.c")
+    program = build("runtime_turns", "-D_GNU_SOURCE", *map(str, lock))
+    done = subprocess.run([program, str(threads), kind], capture_output=True, timeout=300)
+    if done.returncode == 3:
+        pytest.skip("no right to SCHED_FIFO")
+    while_paused, before_it = map(int, done.stdout.split())
+    most = 128 + threads - 1 if kind == "fair" else 0
+    assert 0 <= before_it <= most and (kind == "real-time" or while_paused >= 128)
+
+
 @pytest.mark.parametrize("right", ["calls", "files", "descriptors", "folder"])
 def test_a_program_that_gives_up_rights(
     build: Build, run: RunProgram, plan: MakePlan, right: str

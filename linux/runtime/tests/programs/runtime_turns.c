@@ -1,0 +1,93 @@
+// A thread that waits for the lock, and meanwhile does not run: how often the others take the lock
+// before it. Arguments: threads; "fair" or "real-time". Prints that number, and how often they took
+// the lock in all before the thread had it. Exit status 3: SCHED_FIFO is not allowed here.
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "linux/runtime/lock.h"
+
+#define ENOUGH 1000000u  // more than this has no bound
+#define QUIET_US 300000
+
+static _Atomic unsigned turns;  // how often others had the lock
+static _Atomic bool is_paused, is_resumed, is_done;
+static unsigned passes;
+
+static void pause_here(int number) {
+    (void)number;
+    is_paused = true;
+    while (!is_resumed) {
+        usleep(100);
+    }
+}
+
+static void *wait_long(void *is_urgent) {
+    const struct sched_param urgent = {.sched_priority = 10};
+    if (is_urgent != NULL && sched_setscheduler(0, SCHED_FIFO, &urgent) != 0) {
+        _exit(errno == EPERM ? 3 : 4);
+    }
+    tau_lock_take_shared();
+    passes = turns;
+    tau_lock_release_shared();
+    return NULL;
+}
+
+static void *take_often(void *unused) {
+    while (!is_done && turns < ENOUGH) {
+        tau_lock_take_shared();
+        turns++;
+        tau_lock_release_shared();
+    }
+    return unused;
+}
+
+static void wait_until_asked(bool is_urgent) {
+    while (is_urgent ? (tau_lock.word & ~TAU_LOCK_ID_MASK) == 0 : !tau_lock_has_waiters()) {
+        usleep(100);
+    }
+}
+
+int main(int count, char **words) {
+    const int others = count == 3 ? atoi(words[1]) - 1 : 0;
+    const bool is_urgent = count == 3 && strcmp(words[2], "real-time") == 0;
+    pthread_t waiting, threads[16];
+    if (others < 1 || others > 16) {
+        return 2;
+    }
+    signal(SIGUSR1, pause_here);
+    tau_lock_take_shared();
+    pthread_create(&waiting, NULL, wait_long, is_urgent ? &turns : NULL);
+    wait_until_asked(is_urgent);
+    if (!is_urgent) {
+        pthread_kill(waiting, SIGUSR1);
+        while (!is_paused) {
+            usleep(100);
+        }
+    }
+    for (int number = 0; number < others; number++) {
+        pthread_create(&threads[number], NULL, take_often, NULL);
+    }
+    usleep(is_urgent ? QUIET_US : 0);  // so that they wait, too
+    tau_lock_release_shared();
+    unsigned before;
+    do {
+        before = turns;
+        usleep(QUIET_US);
+    } while (before != turns && turns < ENOUGH && !is_urgent);
+    is_resumed = true;
+    pthread_join(waiting, NULL);
+    is_done = true;
+    for (int number = 0; number < others; number++) {
+        pthread_join(threads[number], NULL);
+    }
+    printf("%u %u\n", before, passes);
+    return 0;
+}
