@@ -167,20 +167,22 @@ void *tau_heap_refuse(size_t size_bytes, uintptr_t site, bool is_whole) {
 }
 
 // Whether the spill heap may have room now for an object that it refused.
-static bool has_grown(size_t alignment, size_t size_bytes) {
+static bool has_grown(size_t alignment, size_t size_bytes, uint32_t before) {
     if (size_bytes > tau_heap.spill_max_bytes || alignment > tau_heap.spill_max_bytes) {
         return false;
     }
-    return tau_spill_grow(alignment, size_bytes) || tau_spill_wait() || tau_magazines_empty();
+    return tau_spill_grow(alignment, size_bytes) || tau_spill_wait(before) || tau_magazines_empty();
 }
 
 // From the spill heap, which grows for it; NULL if it cannot.
 static void *from_spill(size_t alignment, size_t size_bytes, uintptr_t site) {
     void *pointer = NULL;
+    uint32_t before;
     if (tau_heap.spill != NULL) {
         do {  // bound: growths; other threads may take what one has made
+            before = tau_spill_changes();
             pointer = tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes);
-        } while (pointer == NULL && has_grown(alignment, size_bytes));
+        } while (pointer == NULL && has_grown(alignment, size_bytes, before));
     }
     return pointer != NULL ? pointer : tau_heap_refuse(size_bytes, site, true);
 }

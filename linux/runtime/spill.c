@@ -1,12 +1,15 @@
 #include "linux/runtime/spill.h"
 
 #include <errno.h>
-#include <sched.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "linux/runtime/heap.h"
 #include "linux/runtime/high_water.h"
@@ -37,7 +40,7 @@
 #define DROP_MAX_BYTES ((size_t)32 << 20)
 
 struct tau_spill_returns tau_spill_returns = {.drop_bytes = DROP_MIN_BYTES};
-static _Atomic uint32_t is_returning;
+static _Atomic uint32_t changes;  // a futex: how often a return began or ended
 static __thread bool is_mine;  // this thread returns
 static void *held;  // runs that are not in the heap, under the lock: each holds the next one
 
@@ -210,7 +213,8 @@ static void adapt(struct tau_spill_returns *returns) {
 }
 
 void tau_spill_return(void) {
-    if (tau_settings.is_locked || atomic_exchange(&is_returning, 1) != 0) {
+    uint32_t ended = changes & ~1u;
+    if (tau_settings.is_locked || !atomic_compare_exchange_strong(&changes, &ended, ended + 1)) {
         return;
     }
     const int error = errno;
@@ -227,18 +231,24 @@ void tau_spill_return(void) {
     while (unhold()) {  // bound: RUNS_MAX
     }
     is_mine = false;
-    atomic_store(&is_returning, 0);
+    changes++;
+    syscall(SYS_futex, &changes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     errno = error;
 }
 
-bool tau_spill_wait(void) {
+uint32_t tau_spill_changes(void) {
+    return changes;
+}
+
+bool tau_spill_wait(uint32_t before) {
     const int error = errno;
-    const bool is_waiting = !is_mine && atomic_load(&is_returning) != 0;
-    while (!is_mine && atomic_load(&is_returning) != 0) {  // bound: one return
-        sched_yield();
+    uint32_t now = changes;
+    while (!is_mine && now % 2 != 0) {  // bound: one return, mostly
+        syscall(SYS_futex, &changes, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
+        now = changes;
     }
     errno = error;
-    return is_waiting;
+    return now != before;
 }
 
 // A handler may have forked in the middle of a call that holds the lock, or that returns pages: it
@@ -246,7 +256,7 @@ bool tau_spill_wait(void) {
 void tau_spill_in_child(void) {
     while (!is_mine && !tau_lock_is_mine() && unhold()) {  // bound: RUNS_MAX
     }
-    is_returning = is_mine;
+    changes += !is_mine && changes % 2 != 0;
 }
 
 void tau_spill_give_back(void *pointer, size_t size_bytes) {

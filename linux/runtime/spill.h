@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "linux/runtime/heap.h"
 #include "linux/runtime/lock.h"
@@ -40,8 +41,10 @@ bool tau_spill_trim(void);
 void tau_spill_return(void);
 // After a child was forked: puts the runs back that another thread took out.
 void tau_spill_in_child(void);
-// Waits until no other thread returns pages; whether one did.
-bool tau_spill_wait(void);
+// Changes when pages begin to be returned, and at the end.
+uint32_t tau_spill_changes(void);
+// Waits until no other thread returns pages; whether one did since tau_spill_changes gave BEFORE.
+bool tau_spill_wait(uint32_t before);
 // Gives the pages of a live object back, just before it is freed.
 void tau_spill_give_back(void *pointer, size_t size_bytes);
 // Gives the pages back that an object of OLD_BYTES at OLD no longer has after a resize, which KEPT

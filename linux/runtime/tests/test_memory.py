@@ -75,6 +75,13 @@ def test_small_objects_are_given_back(
     assert before > 200_000 and after < 10_000
 
 
+def test_memory_on_its_way_back_is_waited_for(
+    build: Build, run: RunProgram, options: tuple[object, ...]
+) -> None:
+    """While one thread returns pages of free blocks, another one that needs them is not refused."""
+    assert run(build("runtime_limits"), "beside", options=options).stdout == "0\n"
+
+
 def test_an_object_that_grows_takes_what_it_has(
     build: Build, run: RunProgram, options: tuple[object, ...]
 ) -> None:

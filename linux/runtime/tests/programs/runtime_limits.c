@@ -6,6 +6,8 @@
 //   whether trimming returned any, and how many bytes of a calloc were not zero.
 // - freed prints resident KiB while 200 MiB of small objects are in use, and after they were freed
 //   in a random order.
+// - beside has two threads that use and free most of the memory again and again, and prints how
+//   many requests were refused.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -123,12 +125,50 @@ static void freed(void) {
     printf("%ld %ld\n", before, resident_kib());
 }
 
+#define BESIDE_COUNT 12
+#define BESIDE_BYTES ((size_t)10 << 20)
+
+static void *use_and_free(void *refused) {
+    for (int round = 0; round < 30; round++) {
+        char *objects[BESIDE_COUNT];
+        for (int index = 0; index < BESIDE_COUNT; index++) {
+            objects[index] = malloc(BESIDE_BYTES);
+            if (objects[index] == NULL) {
+                __atomic_fetch_add((int *)refused, 1, __ATOMIC_RELAXED);
+                continue;
+            }
+            for (size_t byte = 0; byte < BESIDE_BYTES; byte += 4096) {
+                objects[index][byte] = 1;
+            }
+        }
+        for (int index = 0; index < BESIDE_COUNT; index++) {
+            free(objects[index]);
+        }
+    }
+    return refused;
+}
+
+static void beside(void) {
+    const struct rlimit limit = {LIMIT_BYTES, LIMIT_BYTES};
+    pthread_t thread;
+    int refused = 0;
+    if (setrlimit(RLIMIT_AS, &limit) != 0 ||
+        pthread_create(&thread, NULL, use_and_free, &refused) != 0) {
+        exit(1);
+    }
+    use_and_free(&refused);
+    pthread_join(thread, NULL);
+    printf("%d\n", refused);
+}
+
 int main(int count, char **words) {
     const char *const kind = count > 1 ? words[1] : "";
     if (strcmp(kind, "back") == 0) {
         back();
     } else if (strcmp(kind, "freed") == 0) {
         freed();
+    } else if (strcmp(kind, "beside") == 0) {
+        beside();
     } else if (strcmp(kind, "again") == 0) {
         again();
     } else {
