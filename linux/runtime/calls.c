@@ -295,15 +295,41 @@ static void *move_to_spill(void *pointer, size_t size, uintptr_t site) {
     return copy;
 }
 
+// From one magazine to another, or in its block, if both sizes have one. Else NULL.
+static void *resize_small(void *pointer, size_t size) {
+    struct tau_magazines *const mine = tau_magazines_mine;
+    const unsigned long class = tau_magazines_class_at(pointer);
+    if (mine->state != TAU_MAGAZINES_OPEN || class >= TAU_MAGAZINES_CLASSES ||
+        size > TAU_MAGAZINES_OBJECT_MAX_BYTES) {
+        return NULL;
+    }
+    if (class == tau_magazines_class_of(size)) {
+        mine->calls++;
+        return pointer;
+    }
+    void *moved = tau_magazines_take(mine, size);
+    moved = moved != NULL ? moved : tau_magazines_allocate(size);
+    if (moved != NULL) {
+        const size_t old_bytes = 16 * class + 8;
+        memcpy(moved, pointer, old_bytes < size ? old_bytes : size);
+        (void)tau_magazines_take_back(pointer);
+    }
+    return moved;
+}
+
 // An object at the end of the heap grows in place if the heap can grow by the difference.
 static void *resize_spilled(void *pointer, size_t size, uintptr_t site) {
     if (tau_magazines_are_on && tau_magazines_hold_freed(pointer)) {
         tau_magazines_stop(pointer);
     }
+    void *moved = resize_small(pointer, size);
+    if (TAU_LIKELY(moved != NULL)) {
+        return moved;
+    }
     const bool is_large_object =
         is_large(pointer) && tau_tlsf_check_pointer(tau_heap.spill, pointer) == TAU_OK;
     const size_t old_bytes = is_large_object ? tau_heap_usable(pointer) : 0;
-    void *moved = tau_tlsf_realloc(tau_heap.spill, pointer, size);
+    moved = tau_tlsf_realloc(tau_heap.spill, pointer, size);
     if (TAU_UNLIKELY(moved == NULL) && is_large_object && size > old_bytes &&
         tau_spill_grow(TAU_ALIGNMENT, size - old_bytes)) {
         moved = tau_tlsf_realloc(tau_heap.spill, pointer, size);

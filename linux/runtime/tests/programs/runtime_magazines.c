@@ -103,6 +103,22 @@ static void fork_among(size_t before, void (*drop)(size_t)) {
     }
 }
 
+// A resize needs no heap: the block comes from a magazine, and the old one goes to one.
+static void resize_kept(size_t old_bytes, size_t new_bytes) {
+    char *const kept_block = malloc(new_bytes);
+    char *const object = malloc(old_bytes);
+    free(kept_block);
+    object[old_bytes - 1] = 'x';
+    char *const moved = realloc(object, new_bytes);
+    if (moved != kept_block || (new_bytes > old_bytes && moved[old_bytes - 1] != 'x') ||
+        realloc(moved, new_bytes + 1) != moved || malloc(old_bytes) != object) {
+        printf("%zu bytes, resized to %zu, did not stay in magazines\n", old_bytes, new_bytes);
+        exit(1);
+    }
+    free(object);
+    free(moved);
+}
+
 static volatile int is_done;
 
 static void *keep(void *argument) {
@@ -158,6 +174,9 @@ int main(int count, char **words) {
         fork_among(before, trim);
         fork_among(before, run_a_thread);
         fork_among(before, trim_torn);
+        resize_kept(24, 1047);
+        resize_kept(1047, 23);
+        resize_kept(500, 515);
     } else {
         fork_among(before, trim);
         fork_among(before, run_a_thread);
