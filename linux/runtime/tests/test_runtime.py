@@ -207,6 +207,8 @@ def test_misuse_stops_the_program(
         ("misaligned", "misaligned"),
         ("overrun", "the object's header, or that of a neighbor, was overwritten"),
         ("overrun-then-malloc", "malloc: a free block was overwritten"),
+        ("written-then-malloc", "malloc: a free block was overwritten"),
+        ("header-then-malloc", "malloc: a free block was overwritten"),
     ],
 )
 @pytest.mark.parametrize("more", ["alone", "beside"])

@@ -6,14 +6,16 @@
 //   whether trimming returned any, and how many bytes of a calloc were not zero.
 // - freed prints resident KiB while 200 MiB of small objects are in use, and after they were freed
 //   in a random order.
-// - beside has two threads that use and free most of the memory again and again, and prints how
-//   many requests were refused.
+// - beside has two threads that use and free most of the memory again and again. One forks, and
+//   the children do the same. It prints how many requests were refused.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define LIMIT_BYTES ((rlim_t)300 << 20)
 #define PIECE_BYTES 100000u
@@ -128,35 +130,55 @@ static void freed(void) {
 #define BESIDE_COUNT 12
 #define BESIDE_BYTES ((size_t)10 << 20)
 
-static void *use_and_free(void *refused) {
-    for (int round = 0; round < 30; round++) {
-        char *objects[BESIDE_COUNT];
-        for (int index = 0; index < BESIDE_COUNT; index++) {
-            objects[index] = malloc(BESIDE_BYTES);
-            if (objects[index] == NULL) {
-                __atomic_fetch_add((int *)refused, 1, __ATOMIC_RELAXED);
-                continue;
-            }
-            for (size_t byte = 0; byte < BESIDE_BYTES; byte += 4096) {
-                objects[index][byte] = 1;
-            }
+static int refused;
+static volatile int is_done;
+
+static void use_and_free(void) {
+    char *objects[BESIDE_COUNT];
+    for (int index = 0; index < BESIDE_COUNT; index++) {
+        objects[index] = malloc(BESIDE_BYTES);
+        if (objects[index] == NULL) {
+            __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
+            continue;
         }
-        for (int index = 0; index < BESIDE_COUNT; index++) {
-            free(objects[index]);
+        for (size_t byte = 0; byte < BESIDE_BYTES; byte += 4096) {
+            objects[index][byte] = 1;
         }
     }
-    return refused;
+    for (int index = 0; index < BESIDE_COUNT; index++) {
+        free(objects[index]);
+    }
+}
+
+static void *use_on(void *argument) {
+    while (!is_done) {
+        use_and_free();
+    }
+    return argument;
+}
+
+static void fork_and_use(void) {
+    const pid_t child = fork();
+    if (child == 0) {
+        refused = 0;
+        use_and_free();
+        _exit(refused != 0);
+    }
+    int status = 1;
+    refused += waitpid(child, &status, 0) != child || status != 0;
 }
 
 static void beside(void) {
     const struct rlimit limit = {LIMIT_BYTES, LIMIT_BYTES};
     pthread_t thread;
-    int refused = 0;
-    if (setrlimit(RLIMIT_AS, &limit) != 0 ||
-        pthread_create(&thread, NULL, use_and_free, &refused) != 0) {
+    if (setrlimit(RLIMIT_AS, &limit) != 0 || pthread_create(&thread, NULL, use_on, NULL) != 0) {
         exit(1);
     }
-    use_and_free(&refused);
+    for (int round = 0; round < 30; round++) {
+        use_and_free();
+        fork_and_use();
+    }
+    is_done = 1;
     pthread_join(thread, NULL);
     printf("%d\n", refused);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,22 +64,43 @@ static void *pairs(void *argument) {
 
 // A free block of each thread that waits in keep.
 static unsigned char *kept[THREADS];
+static bool is_marking;  // there are magazines
 
-// Frees what the missing threads kept.
+// A free block has a magazine's mark no more, or its page is not even mapped.
+static void expect_unmarked(const unsigned char *block, uintptr_t mark, const char *where) {
+    unsigned char there;
+    const bool is_mapped = mincore((void *)((uintptr_t)block & ~(uintptr_t)4095), 1, &there) == 0;
+    if (is_marking && is_mapped && ((const uintptr_t *)(const void *)block)[1] == mark) {
+        printf("%s: a block stayed in a magazine\n", where);
+        exit(1);
+    }
+}
+
+static uintptr_t mark_of(const unsigned char *block) {
+    return ((const uintptr_t *)(const void *)block)[1];
+}
+
+// Frees what the missing threads kept, and this one's own.
 static void trim(size_t before) {
+    unsigned char *const own = malloc(100);
+    free(own);
+    check(before, "child's own");
+    const uintptr_t mark = mark_of(kept[0]), own_mark = mark_of(own);
     malloc_trim(0);
     check(before, "child");
-    free(malloc(100));  // this thread's own block is counted on
-    check(before, "child's own");
+    expect_unmarked(kept[0], mark, "trim");
+    expect_unmarked(own, own_mark, "own");
 }
 
 static void run_a_thread(size_t before) {
+    const uintptr_t mark = mark_of(kept[0]);
     pthread_t thread;
     (void)before;
     if (pthread_create(&thread, NULL, pairs, NULL) != 0) {
         exit(1);
     }
     pthread_join(thread, NULL);
+    expect_unmarked(kept[0], mark, "thread");
 }
 
 // As if threads had been in the middle of a change: what does not hold together stays in use.
@@ -103,10 +125,19 @@ static void fork_among(size_t before, void (*drop)(size_t)) {
     }
 }
 
+// An object whose block is of the size's class: the heap may give 16 bytes more.
+static char *make_exact(size_t size_bytes) {
+    char *object = malloc(size_bytes);
+    while (malloc_usable_size(object) != (size_bytes + 7) / 16 * 16 + 8) {
+        object = malloc(size_bytes);
+    }
+    return object;
+}
+
 // A resize needs no heap: the block comes from a magazine, and the old one goes to one.
 static void resize_kept(size_t old_bytes, size_t new_bytes) {
-    char *const kept_block = malloc(new_bytes);
-    char *const object = malloc(old_bytes);
+    char *const kept_block = make_exact(new_bytes);
+    char *const object = make_exact(old_bytes);
     free(kept_block);
     object[old_bytes - 1] = 'x';
     char *const moved = realloc(object, new_bytes);
@@ -151,6 +182,7 @@ static void one_by_one(void) {
 int main(int count, char **words) {
     pthread_t threads[THREADS];
     size_t before = 0;
+    is_marking = count > 1 && strcmp(words[1], "kept") == 0;
     one_by_one();
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (int round = 0; round < ROUNDS; round++) {
@@ -170,16 +202,13 @@ int main(int count, char **words) {
     }
     pthread_barrier_wait(&barrier);
     before = mallinfo2().uordblks;
-    if (count > 1 && strcmp(words[1], "kept") == 0) {
-        fork_among(before, trim);
-        fork_among(before, run_a_thread);
+    fork_among(before, trim);
+    fork_among(before, run_a_thread);
+    if (is_marking) {
         fork_among(before, trim_torn);
         resize_kept(24, 1047);
         resize_kept(1047, 23);
         resize_kept(500, 515);
-    } else {
-        fork_among(before, trim);
-        fork_among(before, run_a_thread);
     }
     is_done = 1;
     for (size_t number = 0; number < THREADS - 1; number++) {

@@ -71,6 +71,14 @@ int main(int count, char **words) {
         free(other);
         memset(object, 0xff, bytes + 32);
         free(object);
+    } else if (strcmp(words[1], "written-then-malloc") == 0) {
+        free(object);
+        memset(object, 0xff, 16);
+        object = malloc(1000);
+    } else if (strcmp(words[1], "header-then-malloc") == 0) {
+        free(object);
+        object[-8] ^= 0x20;
+        object = malloc(1000);
     } else if (strcmp(words[1], "underrun") == 0) {
         memset(object - atoi(words[3]), 0x41, (size_t)atoi(words[3]));
         free(object);
