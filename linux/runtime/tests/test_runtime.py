@@ -222,6 +222,25 @@ def test_misuse_without_a_plan(
     assert done.document["is_complete"]
 
 
+@pytest.mark.parametrize("size", [24, 120, 200, 1000, 1048])
+def test_how_a_magazine_is_filled_and_emptied(
+    build: Build, run: RunProgram, size: int
+) -> None:
+    """[RUN-25] By the heap's peak, and by the order in which freed objects come back."""
+    filled, taken = run(build("runtime_batches"), size).stdout.splitlines()
+    block = (size + 7) // 16 * 16 + 16
+    most = min(64, 8192 // block)
+    refills = [min(1 << step, most // 2, 16) for step in range(100)]
+    expected = [str(blocks) for refill in refills for blocks in [refill] + [0] * (refill - 1)]
+    assert filled.split() == expected[:100]
+    magazine: list[int] = []
+    for freed in range(100):
+        if len(magazine) == most:
+            del magazine[-min(most // 2, 16) :]
+        magazine.append(freed)
+    assert [int(index) for index in taken.split()] == magazine[::-1]
+
+
 def test_no_block_stays_with_a_thread_that_is_gone(
     build: Build, run: RunProgram, options: tuple[object, ...]
 ) -> None:
