@@ -108,6 +108,7 @@ def test_a_waiting_thread_is_passed_seldom(build: Build, threads: int, kind: str
     done = subprocess.run([program, str(threads), kind], capture_output=True, timeout=300)
     if done.returncode == 3:
         pytest.skip("no right to SCHED_FIFO")
+    assert done.returncode == 0
     while_paused, before_it = map(int, done.stdout.split())
     most = 128 + threads - 1 if kind == "fair" else 0
     assert 0 <= before_it <= most and (kind == "real-time" or while_paused >= 128)
