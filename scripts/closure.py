@@ -32,7 +32,7 @@ LARGER = {
     "heap on pages": 4650,
     "TLB colors": 3060,
     "recorder of Linux programs": 3300,
-    "library of `tau run`": 9020,
+    "library of `tau run`": 9110,
     "kernel of slots": 2550,
     "kernel of tasks": 4000,
     "tile, without a unit": 2100,

@@ -21,6 +21,9 @@
 // shares the processor fairly lets others go on first, and is passed meanwhile.
 #define YIELDS_COUNT 50
 #define WAIT_NS 10000000
+// Who does not come for so long while it has the turn loses it: its handler may wait for another
+// thread, or it left by a long jump.
+#define TURN_S 1
 #define SECOND_NS 1000000000
 // Tickets that may be out at a time and have a turn. Who has a later one waits for that first.
 #define TICKETS_MAX 1024u
@@ -92,22 +95,27 @@ static bool pass(void) {
     return is_taken;
 }
 
-// The lock's new owner had TICKET. A bit of the kernel's makes the release a slow one, which wakes
-// who sleeps. If a handler forks meanwhile, the child has another turn.
-static void give_up(uint32_t ticket) {
-    uint32_t turn = __atomic_load_n(&tau_lock.turn, __ATOMIC_RELAXED);
+// By the lock's owner. A bit of the kernel's makes the release a slow one, which wakes who sleeps.
+// If a handler forks meanwhile, the child has another turn.
+static void end_turn(uint32_t turn) {
     uint32_t next = turn;
+    do {  // bound: waiting threads
+        is_served[next++ % TICKETS_MAX] = false;
+    } while (is_served[next % TICKETS_MAX]);
+    __atomic_store_n(&tau_lock.passes, 0, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(&tau_lock.turn, &turn, next, false, __ATOMIC_SEQ_CST,
+                                __ATOMIC_RELAXED);
+    if (sleepers != 0) {
+        is_wake_due = true;
+        __atomic_fetch_or(&tau_lock.word, FUTEX_WAITERS, __ATOMIC_RELAXED);
+    }
+}
+
+// The lock's new owner had TICKET.
+static void give_up(uint32_t ticket) {
+    const uint32_t turn = __atomic_load_n(&tau_lock.turn, __ATOMIC_RELAXED);
     if (ticket == turn) {
-        do {  // bound: waiting threads
-            is_served[next++ % TICKETS_MAX] = false;
-        } while (is_served[next % TICKETS_MAX]);
-        __atomic_store_n(&tau_lock.passes, 0, __ATOMIC_RELAXED);
-        __atomic_compare_exchange_n(&tau_lock.turn, &turn, next, false, __ATOMIC_SEQ_CST,
-                                    __ATOMIC_RELAXED);
-        if (sleepers != 0) {
-            is_wake_due = true;
-            __atomic_fetch_or(&tau_lock.word, FUTEX_WAITERS, __ATOMIC_RELAXED);
-        }
+        end_turn(turn);
     } else if ((int32_t)(ticket - turn) > 0) {
         is_served[ticket % TICKETS_MAX] = true;
         count_pass();
@@ -145,27 +153,40 @@ static void take_in_kernel(void) {
 }
 
 // Sleeps until it is the turn of TICKET, unless others may pass by now. A handler may fork: nobody
-// sleeps in the child.
-static void sleep_until_turn(uint32_t ticket) {
+// sleeps in the child. Returns whether TURN was not given up for TURN_S; then all may pass.
+static bool sleep_until_turn(uint32_t ticket, uint32_t *turn) {
+    struct timespec until;
+    bool is_late = false;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += TURN_S;
     sleepers++;
-    const uint32_t turn = __atomic_load_n(&tau_lock.turn, __ATOMIC_SEQ_CST);
+    *turn = __atomic_load_n(&tau_lock.turn, __ATOMIC_SEQ_CST);
     if (!is_admitted(ticket)) {
-        syscall(SYS_futex, &tau_lock.turn, FUTEX_WAIT_BITSET_PRIVATE, turn, NULL, NULL,
-                1u << ticket % BITS);
+        is_late = syscall(SYS_futex, &tau_lock.turn, FUTEX_WAIT_BITSET_PRIVATE, *turn, &until, NULL,
+                          1u << ticket % BITS) != 0 &&
+                  errno == ETIMEDOUT;
     }
     sleepers -= sleepers != 0;
+    if (is_late && __atomic_load_n(&tau_lock.turn, __ATOMIC_RELAXED) == *turn) {
+        __atomic_store_n(&tau_lock.passes, 0, __ATOMIC_RELAXED);
+    }
+    return is_late;
 }
 
 // Takes a ticket, and the lock.
 static void ask(void) {
     const uint32_t ticket = __atomic_fetch_add(&tau_lock.asked, 1, __ATOMIC_RELAXED);
+    uint32_t turn = ticket;
+    uint32_t seen;
+    bool is_late = false;
     bool is_taken = spin_and_take(ticket);
     // bound: YIELDS_COUNT, then until others may pass or it is the ticket's turn
     for (unsigned yield = 0; !is_taken && (yield < YIELDS_COUNT || !is_admitted(ticket)); yield++) {
         if (is_admitted(ticket)) {
             sched_yield();
-        } else {
-            sleep_until_turn(ticket);
+        } else if (sleep_until_turn(ticket, &seen)) {
+            turn = seen;
+            is_late = true;
         }
         is_taken = spin_and_take(ticket);
     }
@@ -173,6 +194,9 @@ static void ask(void) {
         take_in_kernel();
     }
     give_up(ticket);
+    if (is_late && __atomic_load_n(&tau_lock.turn, __ATOMIC_RELAXED) == turn) {
+        end_turn(turn);
+    }
 }
 
 // A real-time thread sleeps at once, in the kernel's queue: only then does the owner have its

@@ -1,6 +1,7 @@
 // A thread that waits for the lock, and meanwhile does not run: how often the others take the lock
-// before it. Arguments: threads; "fair" or "real-time". Prints that number, and how often they took
-// the lock in all before the thread had it. Exit status 3: SCHED_FIFO is not allowed here.
+// before it. Arguments: threads; "fair", "real-time" or "late", where it goes on only after they took
+// it LATE_TURNS times. Prints that number, and how often they took the lock in all before the thread
+// had it. Exit status 3: SCHED_FIFO is not allowed here.
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -16,6 +17,7 @@
 
 #define ENOUGH 1000000u  // more than this has no bound
 #define QUIET_US 300000
+#define LATE_TURNS 10000u
 
 static _Atomic unsigned turns;  // how often others had the lock
 static _Atomic bool is_paused, is_resumed, is_done;
@@ -60,6 +62,7 @@ static void wait_until_asked(bool is_urgent) {
 int main(int count, char **words) {
     const int others = count == 3 ? atoi(words[1]) - 1 : 0;
     const bool is_urgent = count == 3 && strcmp(words[2], "real-time") == 0;
+    const bool is_late = count == 3 && strcmp(words[2], "late") == 0;
     pthread_t waiting, threads[16];
     if (others < 1 || others > 16) {
         return 2;
@@ -87,7 +90,8 @@ int main(int count, char **words) {
     do {
         before = turns;
         usleep(QUIET_US);
-    } while (before != turns && turns < ENOUGH && !is_urgent);
+    } while ((before != turns || (is_late && turns < LATE_TURNS)) && turns < ENOUGH && !is_urgent);
+    before = turns;
     is_resumed = true;
     pthread_join(waiting, NULL);
     is_done = true;
