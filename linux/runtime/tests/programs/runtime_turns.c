@@ -1,7 +1,7 @@
 // A thread that waits for the lock, and meanwhile does not run: how often the others take the lock
-// before it. Arguments: threads; "fair", "real-time" or "late", where it goes on only after they took
-// it LATE_TURNS times. Prints that number, and how often they took the lock in all before the thread
-// had it. Exit status 3: SCHED_FIFO is not allowed here.
+// before it. Arguments: threads; "fair", "real-time" or "late", where it goes on only after they
+// took it LATE_TURNS times. Prints that number, and how often they took the lock in all before the
+// thread had it. Exit status 3: SCHED_FIFO is not allowed here.
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
