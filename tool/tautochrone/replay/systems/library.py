@@ -48,6 +48,7 @@ FUNCTION_PREFIX = "tau_library"
 REQUIRED = tuple(f"{FUNCTION_PREFIX}_{verb}" for verb in ("init", "malloc", "free"))
 HOST = "host"
 HEAP_BYTES_MAX = 1 << 28  # in the emulator
+EMULATED_SLOWER = 8  # an eighth of the samples, since a run takes a hundred times as long
 FILE_BYTES_MAX = 1 << 28
 # Numbers of ELF: kinds of files, and the machines of a word size.
 OBJECT, SHARED = 1, 3
@@ -150,7 +151,8 @@ class TargetLibrary(System):
         def all_hold(sizes: Sequence[int]) -> Iterator[bool]:
             return (self.run_in(trace, size)[1] == faults.COMPLETED for size in sizes)
 
-        least, samples = int(trace.facts.peak_live_bytes), samples_of(int(trace.facts.events))
+        least, events = int(trace.facts.peak_live_bytes), int(trace.facts.events)
+        samples = samples_of(EMULATED_SLOWER * events)
         found, steps = 0, safe_steps(all_hold, least, HEAP_BYTES_MAX, samples, None, step_of(least))
         for found in progress(steps, f"safe heap of {self.name}"):
             pass
