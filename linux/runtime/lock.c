@@ -123,7 +123,7 @@ static void give_up(uint32_t ticket) {
 }
 
 static bool is_fair(void) {
-    const int policy = sched_getscheduler(0);
+    const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
     return policy != SCHED_FIFO && policy != SCHED_RR && policy != SCHED_DEADLINE;
 }
 

@@ -35,7 +35,8 @@ static void pause_here(int number) {
 
 static void *wait_long(void *is_urgent) {
     const struct sched_param urgent = {.sched_priority = 10};
-    if (is_urgent != NULL && sched_setscheduler(0, SCHED_FIFO, &urgent) != 0) {
+    const int policy = SCHED_FIFO | SCHED_RESET_ON_FORK;  // the flag is part of what it reads back
+    if (is_urgent != NULL && sched_setscheduler(0, policy, &urgent) != 0) {
         _exit(errno == EPERM ? 3 : 4);
     }
     tau_lock_take_shared();
