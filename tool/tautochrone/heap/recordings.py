@@ -35,7 +35,10 @@ class Recording(Protocol):
     highest_bytes: int
 
     def completed(self, classes: Classes, heap_bytes: int) -> int:
-        """The number of events that succeed with `classes` (none: plain TLSF) in `heap_bytes`."""
+        """The number of events that succeed with `classes` (none: plain TLSF) in `heap_bytes`.
+
+        -1: the allocator cannot start in so few.
+        """
         ...
 
     def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
@@ -96,6 +99,8 @@ class ReplayedRecording:
         from tautochrone.facts import fault_format
 
         result = session.run(heap_bytes, checked=False)
+        if result.fault == fault_format.INIT_FAILED:
+            return -1  # not even a recording without events holds
         return self.events if result.fault == fault_format.COMPLETED else int(result.fault_event)
 
     def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:

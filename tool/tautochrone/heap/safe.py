@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tautochrone.errors import TauError
 from tautochrone.heap.recordings import Classes, Recording
 from tautochrone.replay.search import bisected_steps, safe_steps, samples_of, step_of
+from tautochrone.replay.session import HEAP_32_BYTES_MAX
 
 
 def samples_count(recordings: Sequence[Recording]) -> int:
@@ -29,8 +30,10 @@ def safe_heap(
         pass
     if not found:
         most = _most(recordings)
+        is_32 = most == HEAP_32_BYTES_MAX
         raise TauError(
-            f"no heap up to {most:,} bytes holds every recording", "make a plan for each recording"
+            f"no heap up to {most:,} bytes holds every recording",
+            "plan with --layout host" if is_32 else "make a plan for each recording",
         )
     return found
 

@@ -60,7 +60,8 @@ def refusals_told(reader: TraceReader, places: Places) -> str:
 
 def calls_at(reader: TraceReader, events: Iterable[int | None]) -> dict[int, Call]:
     """The calls of these events by number."""
-    wanted = sorted({event for event in events if event is not None})
+    known = range(reader.totals.events)  # an empty trace has no event at which a system fails
+    wanted = sorted({event for event in events if event is not None and event in known})
     if not wanted:
         return {}
     starts = [reader.first_event(block) for block in range(reader.totals.blocks)]

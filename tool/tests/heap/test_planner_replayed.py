@@ -134,8 +134,10 @@ def test_the_margin_is_on_top_of_the_measured_heap_and_was_replayed(tmp_path: Pa
 
 
 def test_no_events_one_size_and_no_classes(tmp_path: Path) -> None:
-    empty = make_plan([write_events(tmp_path / "empty.tau", [])])
+    nothing = write_events(tmp_path / "empty.tau", [])
+    empty = make_plan([nothing])
     assert (empty.plan.classes, empty.plan.dedicated_bytes) == ((), 0)
+    assert empty.plain_heap_bytes == safe_heap(nothing, "tlsf")  # TLSF must start in it
     one_size = [(MALLOC, slot, 24, 0) for slot in range(500)]
     path = write_events(tmp_path / "one.tau", one_size)
     single = make_plan([path])

@@ -255,11 +255,13 @@ def test_a_plan_that_another_recording_does_not_fit_leads_to_one_of_all(
 
 
 def test_what_a_32_bit_heap_cannot_hold_is_told(tmp_path: Path) -> None:
-    path = write_events(tmp_path / "big.tau", [(MALLOC, slot, 2**28, 0) for slot in range(8)])
-    refused = tau("plan", path)
-    assert refused.returncode == 1
-    assert "2,147,483,648 live bytes" in refused.stderr
-    assert "--layout host" in refused.stderr
+    """Of the live bytes alone, or with the headers and the rounding of TLSF."""
+    live, none = (8, 2**28, "2,147,483,648 live bytes"), (1, 2**30 - 8, "no heap up to")
+    for count, size_bytes, said in live, none:
+        events = [(MALLOC, slot, size_bytes, 0) for slot in range(count)]
+        refused = tau("plan", write_events(tmp_path / f"{count}.tau", events))
+        assert refused.returncode == 1
+        assert said in refused.stderr and "--layout host" in refused.stderr
 
 
 # Runs `tau plan` and interrupts it, as Ctrl-C does, so many replays after the start.

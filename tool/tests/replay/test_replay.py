@@ -323,9 +323,11 @@ def test_the_verdict_never_says_none_less(footprints: dict[str, int], sentence: 
     assert text._verdict(entries, None) == sentence
 
 
-def test_exit_codes(trace: Path) -> None:
+def test_exit_codes(trace: Path, tmp_path: Path) -> None:
     assert tau("replay", trace, "--heap", 4096).returncode == 3
     assert tau("replay", trace, "--heap", 1 << 20).returncode == 0
+    nothing = write_events(tmp_path / "nothing.tau", [])
+    assert "cannot start" in tau("replay", nothing, "--heap", 8, expect=3).stdout
     assert tau("replay", trace, "--on", "budget").returncode == 2
     assert tau("replay", trace, "--on", "nothing").returncode == 2
     assert tau("replay", trace.parent / "none.tau").returncode == 1
