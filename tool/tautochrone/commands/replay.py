@@ -84,7 +84,7 @@ def command(
     tau replay program.tau --on rtvm,conventional
     tau replay program.tau --on tile:rtmmu,tile:pagetable --events 100000
 
-    Without --heap, replay finds the safe heap: it and 16 to 240 sizes up to a quarter more hold the
+    Without --heap, replay finds the safe heap: it and 16 to 480 sizes up to a quarter more hold the
     trace. With --heap, exit status 3 means that the trace did not complete on a system. Of our own
     heaps, first-fit and libraries of the target, instructions are counted, without payload copies.
 
