@@ -15,6 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from tautochrone.console.bars import progress
+from tautochrone.errors import TauError
+
 RESOLUTION_BYTES = 8
 RESOLUTION_PART = 65_536  # of a large heap, the step is the power of two up to such a part
 GALLOP_FRACTION = 512  # the first step above the lower bound is a 512th of it
@@ -23,6 +26,9 @@ SAMPLED_EVENTS = 8_000_000  # as many sizes are sampled as replay this many even
 SAMPLES_MIN = 16
 SAMPLES_MAX = 480
 NEAR_PART = 4  # so many times fewer samples are the next multiples of the step
+# A heap has at most so many times the lower bound, and for small ones so many bytes more. A library
+# that takes only some sizes of an arena would be searched in ever larger ones.
+REACH, REACH_BYTES = 64, 16 << 20
 
 
 def samples_of(events: int) -> int:
@@ -47,6 +53,7 @@ def bisected_steps(
     It holds, and `step_bytes` less does not, or would be below `lower_bytes`, where no size can
     hold. None above `limit_bytes` is tried. `guess_bytes` is tried first.
     """
+    limit_bytes = most_of(lower_bytes, limit_bytes)
     lowest = max(_round_up(lower_bytes, step_bytes), step_bytes)
     limit_bytes -= limit_bytes % step_bytes
     fails, best = lowest - step_bytes, 0
@@ -90,7 +97,7 @@ def safe_steps(
     if only sizes above `useful_bytes` are left (0). The others are those of `bisected_steps`.
     """
     held: set[int] = set()
-    most = limit_bytes if useful_bytes is None else useful_bytes
+    most = most_of(lower_bytes, limit_bytes if useful_bytes is None else useful_bytes)
 
     def holds(size: int) -> bool:
         if size not in held and all(all_hold([size])):
@@ -115,6 +122,26 @@ def safe_steps(
         else:
             return
     yield 0
+
+
+def most_of(lower_bytes: int, limit_bytes: int) -> int:
+    """The largest size that is tried."""
+    return min(limit_bytes, lower_bytes * REACH + REACH_BYTES)
+
+
+def last_of(steps: Iterable[int], name: str, limit_bytes: int, next_step: str | None) -> int:
+    """The last of the steps. Raises TauError if it is 0: no size holds, or only some do."""
+    found = held = 0
+    for found in progress(steps, f"safe heap of {name}"):
+        held = held or found
+    if held and not found:
+        raise TauError(
+            f"{name} holds the trace in {held:,} bytes, but larger heaps fail again and again",
+            "replay it in a heap of one size with --heap",
+        )
+    if not found:
+        raise TauError(f"{name} does not hold the trace in {limit_bytes:,} bytes", next_step)
+    return found
 
 
 def sampled(heap_bytes: int, limit_bytes: int, samples: int, step_bytes: int) -> set[int]:

@@ -16,13 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from tautochrone import native
 from tautochrone.machine.core_build import ALIGNMENT_BYTES, Build
-from tautochrone.console.bars import progress
 from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
 from tautochrone.replay import open_trace
-from tautochrone.replay.search import bisected_steps, safe_steps, samples_of, step_of
+from tautochrone.replay.search import (
+    bisected_steps,
+    last_of,
+    most_of,
+    safe_steps,
+    samples_of,
+    step_of,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -278,12 +284,5 @@ class Session:
             return int(result.footprint_bytes)
         least = int(self.trace.facts.peak_live_bytes)
         steps = steps_of(*holds, least, self.heap_bytes_max, step_bytes=step_of(least), **more)
-        found = 0
-        for found in progress(steps, f"safe heap of {self.arena.name}"):
-            pass
-        if not found:
-            raise TauError(
-                f"{self.arena.name} does not hold the trace in {self.heap_bytes_max} bytes",
-                "replay with --layout host" if self.layout == "32" else None,
-            )
-        return found
+        step = "replay with --layout host" if self.layout == "32" else None
+        return last_of(steps, self.arena.name, most_of(least, self.heap_bytes_max), step)

@@ -7,6 +7,8 @@ from functools import partial
 
 import pytest
 
+from tautochrone.errors import TauError
+from tautochrone.replay import search
 from tautochrone.replay.search import (
     RESOLUTION_BYTES,
     SAMPLES_MAX,
@@ -127,6 +129,21 @@ def test_no_sample_of_a_safe_heap_fails_and_they_reach_a_quarter_more() -> None:
 def test_a_search_for_a_safe_heap_ends_at_the_limit() -> None:
     assert safe_of(lambda size: size <= 4104, 4000, 4400) == 0
     assert safe_of(lambda size: size >= 5000, 4000, 4400) == 0
+
+
+@pytest.mark.parametrize(("multiple", "why"), [(1 << 30, "does not hold"), (64, "fail again")])
+def test_a_search_ends_where_few_sizes_hold(multiple: int, why: str) -> None:
+    """[REPLAY-9, REPLAY-16] As in an arena of a library that only takes such multiples."""
+    tried = []
+
+    def holds(size: int) -> bool:
+        tried.append(size)
+        return size % multiple == 0
+
+    steps = safe_steps(partial(map, holds), 4000, 1 << 44, 48)
+    with pytest.raises(TauError, match=why):
+        search.last_of(steps, "mine", 1 << 44, None)
+    assert len(tried) < 1000 and max(tried) <= (64 * 4000 + (16 << 20)) * 5 // 4
 
 
 def test_short_traces_have_more_samples() -> None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tautochrone.console.bars import progress
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.files import elf_file, input_file
@@ -32,7 +31,7 @@ from tautochrone.machine.images import (
 )
 from tautochrone.replay.document import NAME
 from tautochrone.replay.entry import PEER, Entry, arena_entry
-from tautochrone.replay.search import safe_steps, samples_of, step_of
+from tautochrone.replay.search import last_of, most_of, safe_steps, samples_of, step_of
 from tautochrone.replay.session import FOREIGN_STEP, Arena, Session
 from tautochrone.replay.system import Options, State, System
 from tautochrone.replay.systems.native import Native, with_costs
@@ -153,12 +152,9 @@ class TargetLibrary(System):
 
         least, events = int(trace.facts.peak_live_bytes), int(trace.facts.events)
         samples = samples_of(EMULATED_SLOWER * events)
-        found, steps = 0, safe_steps(all_hold, least, HEAP_BYTES_MAX, samples, None, step_of(least))
-        for found in progress(steps, f"safe heap of {self.name}"):
-            pass
-        if not found:
-            raise TauError(f"{self.name} does not hold the trace in {HEAP_BYTES_MAX:,} bytes")
-        return found + variables_bytes(self.image)
+        steps = safe_steps(all_hold, least, HEAP_BYTES_MAX, samples, None, step_of(least))
+        most = most_of(least, HEAP_BYTES_MAX)
+        return last_of(steps, self.name, most, None) + variables_bytes(self.image)
 
     def run_in(self, trace: OpenTrace, arena_bytes: int) -> tuple[Counts, int]:
         """One run, and how it ended. Raises TauError if it errs, or takes too long."""
