@@ -126,6 +126,29 @@ def test_no_sample_of_a_safe_heap_fails_and_they_reach_a_quarter_more() -> None:
         assert {safe + RESOLUTION_BYTES * index for index in range(48 // 4 + 1)} <= above
 
 
+@pytest.mark.parametrize(
+    ("useful_bytes", "safe", "tries_max"),
+    [(4792, 0, 16), (4800, 0, 16), (4808, 4808, 41), (1 << 19, 4808, 41)],
+)
+def test_a_search_ends_where_only_useless_heaps_are_left(
+    useful_bytes: int, safe: int, tries_max: int
+) -> None:
+    """The samples are tried from the largest down, so one that fails ends it early."""
+    tried: list[int] = []
+
+    def holds(size: int) -> bool:
+        tried.append(size)
+        return size not in range(4600, 4808)
+
+    steps = safe_steps(partial(map, holds), 4000, 1 << 20, 48, None, 8, useful_bytes)
+    assert list(steps)[-1] == safe
+    assert len(tried) <= tries_max
+    failed = next(index for index, size in enumerate(tried) if size in range(4600, 4808))
+    samples = tried[tried.index(4000) + 1 : failed + 1]
+    assert samples
+    assert samples == sorted(samples, reverse=True)
+
+
 def test_a_search_for_a_safe_heap_ends_at_the_limit() -> None:
     assert safe_of(lambda size: size <= 4104, 4000, 4400) == 0
     assert safe_of(lambda size: size >= 5000, 4000, 4400) == 0
