@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tautochrone.console.bars import progress
 from tautochrone.errors import TauError
 from tautochrone.heap.recordings import Classes, Recording
 from tautochrone.replay.search import bisected_steps, safe_steps, samples_of, step_of
@@ -26,7 +27,7 @@ def safe_heap(
     It has at least `lower_bytes`, where the search then starts. Raises TauError if there is none.
     """
     found = 0
-    for found in _steps(recordings, classes, alignment_bytes, lower_bytes):
+    for found in progress(_steps(recordings, classes, alignment_bytes, lower_bytes), "safe heap"):
         pass
     if not found:
         most = _most(recordings)
@@ -41,11 +42,10 @@ def safe_heap(
 def safe_heap_below(
     recordings: Sequence[Recording], classes: Classes, alignment_bytes: int, useful_bytes: int
 ) -> int:
-    """As safe_heap, if that is at most `useful_bytes`; else 0, which is seen after few replays."""
+    """As safe_heap, if that is at most `useful_bytes`; else 0, often seen after few replays."""
     found = 0
-    if all(one.completed(classes, useful_bytes) >= one.events for one in recordings):
-        for found in _steps(recordings, classes, alignment_bytes, None, useful_bytes):
-            pass
+    for found in _steps(recordings, classes, alignment_bytes, None, useful_bytes):
+        pass
     return found
 
 

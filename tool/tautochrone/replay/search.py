@@ -7,8 +7,8 @@ the planned size: it grows by the rest of a section.
 
 So the size that is reported is a threshold. `safe_steps` gallops and bisects to a heap that holds
 while a step less fails. Then it tries samples up to ABOVE more, from the largest down. If one
-fails, it bisects between that and the next sample, and goes on from there. Samples lie on a grid
-that does not depend on the heap, so none is tried twice.
+fails, it bisects between that and the next sample, and goes on from there. Most samples are
+multiples of a power of two, so that few are new then; none is tried twice.
 """
 
 from __future__ import annotations

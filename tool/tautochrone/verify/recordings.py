@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tautochrone.machine.images import FUNCTIONS, ISAS, compiler_versions
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.plan import sizes
+from tautochrone.plan.build import build_of
 from tautochrone.plan.verified import Call, Run, Verified, image_of, sha256_of
 from tautochrone.trace import abi
 
@@ -61,6 +62,15 @@ def refuse(plan: Plan, traces: Sequence[OpenTrace]) -> None:
             "the plan is for this machine, not for a 32-bit target",
             "tau run --plan PLAN -- PROGRAM runs the program on it",
             EXIT_USAGE,
+        )
+    build = build_of(plan).name
+    bounds = plan.sections.get("bounds")
+    rows = bounds.operations if bounds else ()
+    made_for = {row.build for row in rows if row.system == plan.system}
+    if made_for - {build}:
+        raise TauError(
+            f"the plan's bounds are for {', '.join(sorted(made_for))}, its [build] says {build}",
+            "make the plan again, with --build for a build that is not the default",
         )
     if plan.sizes == sizes.ESTIMATE:
         raise TauError(f"nothing to verify: the plan is {sizes.remark(plan)}", sizes.WAYS)

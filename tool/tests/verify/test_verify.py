@@ -245,3 +245,15 @@ def test_a_file_that_is_not_a_build_is_refused(
     (tmp_path / "build.toml").write_text(text)
     said = tau("plan", recording, "--build", tmp_path / "build.toml", expect=1).stderr
     assert cause in said and "next:" in said
+
+
+def test_a_plan_whose_build_was_changed_by_hand_is_refused(
+    tmp_path: Path, recording: Path
+) -> None:
+    """Its bounds are those of the other build."""
+    plan = tmp_path / "plan.toml"
+    tau("plan", recording, "-o", plan, expect=0)
+    plan.write_text(plan.read_text().replace('optimize = "-Os"', 'optimize = "-O2"'))
+    said = tau("verify", plan, recording, expect=1).stderr
+    assert "bounds are for Os-check1, its [build] says O2-check1" in said and "--build" in said
+    assert "[verified]" not in plan.read_text()

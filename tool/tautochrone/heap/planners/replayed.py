@@ -16,8 +16,8 @@ behind every number here. The method:
 4. From the best admitted classes of each start, the search changes one count at a time where that
    saves memory.
 5. The results, and every start that is admitted unchanged, are measured on the whole recordings,
-   as `tau replay` does, the most promising first. The least safe heap wins. So a result that does
-   not hold in a heap just smaller than the best so far costs one replay.
+   as `tau replay` does, the most promising first. The least safe heap wins. What cannot be below
+   the best so far is left as soon as that is seen.
 
 Replays and replayed events bound the work, not time. So equal input gives an equal plan.
 """
@@ -49,7 +49,9 @@ FEW_SIZES = 16
 GAIN_MIN = 1 / 4096
 RESOLUTION = 1 / 4096  # of the heap, while searching
 SWEEPS_MAX = 2  # over the sizes, from each start
-ENDS_CHANGED_MAX = 2  # of one recording, the results whose counts are changed
+# The results whose counts are changed, of one recording that is not short; of a short one, all are.
+ENDS_CHANGED_MAX = 2
+SHORT_EVENTS = 50_000
 SWEEP_GAIN_MIN = 1 / 4096  # what a sweep must save to try another one, as a fraction of the heap
 PREFIXES_START, EMPTY_START = "prefixes", "no classes"
 CAREFUL_START = "any input"  # with --fixed-input: the classes found without it
@@ -267,8 +269,11 @@ def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:
         ends.append(_End(name, search.best, search.heap_bytes))
     changed: dict[Classes, tuple[Classes, int]] = {}
     ranked = sorted(ends, key=lambda end: end.heap_bytes)
-    # The search on each recording alone has already found its classes.
-    for end in ranked[:ENDS_CHANGED_MAX] if len(search.recordings) == 1 else ranked[:1]:
+    if len(search.recordings) > 1:  # the search on each recording alone has found its classes
+        ranked = ranked[:1]
+    elif search.recordings[0].events >= SHORT_EVENTS:
+        ranked = ranked[:ENDS_CHANGED_MAX]
+    for end in ranked:
         if end.classes not in changed:
             search.best, search.heap_bytes = end.classes, end.heap_bytes
             _change_counts(search, [classes for _, classes in given])
