@@ -22,7 +22,7 @@ def margin_of(row: dict[str, Any]) -> float:
 
 def refused(row: dict[str, Any], column: str) -> int:
     """How many fresh runs a plan refuses: tried at a margin, or with the advised one as told from
-    the smallest heap that each needs with the plan's pools.
+    the heap that each needs with the plan's pools.
     """
     if column != "advised":
         return int(row["refused"][column])
@@ -47,7 +47,7 @@ def shares(measured: dict[str, Any], recordings: str) -> dict[str, float]:
 def resampled(measured: dict[str, Any], recordings: int) -> tuple[float, float]:
     """The same share for plans without pools, from many choices of recordings, and the margin.
 
-    A run fits if the smallest heap that it needs fits.
+    A run fits if the heap that it needs fits.
     """
     source = random.Random(SEED)
     missed = margins = 0.0

@@ -19,7 +19,8 @@
 extern "C" {
 #endif
 
-// Makes a heap of the SIZE_BYTES at MEMORY, a multiple of 8. NULL: they are too few. Not counted.
+// Makes a heap of the SIZE_BYTES at MEMORY, both any multiple of 8; a rest may stay unused.
+// NULL: they are too few. Not counted.
 void *tau_library_init(void *memory, size_t size_bytes);
 // NULL: the heap has no room. SIZE_BYTES is never 0.
 void *tau_library_malloc(void *heap, size_t size_bytes);
