@@ -97,23 +97,34 @@ def test_threads_that_meet_seldom_sleep(build: Build, run: RunProgram) -> None:
     assert done.status == 0 and int(done.stdout) < 20_000, done.stdout
 
 
+# Who is not woken sleeps until its second is over, of which the program lets pass 600 ms at most.
+WOKEN_MS = 250
+
+
 @pytest.mark.parametrize("threads", [2, 8])
 @pytest.mark.parametrize("kind", ["fair", "real-time", "late"])
 def test_a_waiting_thread_is_passed_seldom(build: Build, threads: int, kind: str) -> None:
     """[RUN-26] It does not run while it waits, and the others do nothing but take the lock. Then
-    they wait for it, unless it does not come for a second. A real-time thread is not passed at all.
+    they wait for it, unless it does not come for a second, and are woken when it is their turn. A
+    real-time thread is not passed at all.
     """
     root = Path(__file__).resolve().parents[3]
     lock = (f"-I{root}", root / "linux/runtime/lock.c")
     program = build("runtime_turns", "-D_GNU_SOURCE", *map(str, lock))
-    done = subprocess.run([program, str(threads), kind], capture_output=True, timeout=300)
-    if done.returncode == 3:
-        pytest.skip("no right to SCHED_FIFO")
-    assert done.returncode == 0
-    while_paused, before_it = map(int, done.stdout.split())
     bounds = {"fair": (128, 128 + threads - 1), "real-time": (0, 0), "late": (10_000, 2**32)}
     least, most = bounds[kind]
-    assert before_it <= most and while_paused >= least
+    again_ms = []
+    for _ in range(3):  # another program may keep the processors for some time
+        done = subprocess.run([program, str(threads), kind], capture_output=True, timeout=300)
+        if done.returncode == 3:
+            pytest.skip("no right to SCHED_FIFO")
+        assert done.returncode == 0
+        while_paused, before_it, milliseconds = map(int, done.stdout.split())
+        assert before_it <= most and while_paused >= least
+        again_ms.append(milliseconds)
+        if milliseconds < WOKEN_MS:
+            return
+    assert kind != "fair", again_ms
 
 
 @pytest.mark.parametrize("right", ["calls", "files", "descriptors", "folder"])

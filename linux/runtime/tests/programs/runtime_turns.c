@@ -1,7 +1,8 @@
 // A thread that waits for the lock, and meanwhile does not run: how often the others take the lock
 // before it. Arguments: threads; "fair", "real-time" or "late", where it goes on only after they
-// took it LATE_TURNS times. Prints that number, and how often they took the lock in all before the
-// thread had it. Exit status 3: SCHED_FIFO is not allowed here.
+// took it LATE_TURNS times. Prints that number, how often they took the lock in all before the
+// thread had it, and after how many milliseconds each of them had it again. Exit status 3:
+// SCHED_FIFO is not allowed here.
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "linux/runtime/lock.h"
@@ -20,6 +22,7 @@
 #define LATE_TURNS 10000u
 
 static _Atomic unsigned turns;  // how often others had the lock
+static _Atomic unsigned own_turns[16];
 static _Atomic bool is_paused, is_resumed, is_done;
 static unsigned passes;
 
@@ -45,13 +48,20 @@ static void *wait_long(void *is_urgent) {
     return NULL;
 }
 
-static void *take_often(void *unused) {
+static void *take_often(void *own) {
     while (!is_done && turns < ENOUGH) {
         tau_lock_take_shared();
         turns++;
+        ++*(_Atomic unsigned *)own;
         tau_lock_release_shared();
     }
-    return unused;
+    return NULL;
+}
+
+static long milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static void wait_until_asked(bool is_urgent) {
@@ -83,7 +93,7 @@ int main(int count, char **words) {
         }
     }
     for (int number = 0; number < others; number++) {
-        pthread_create(&threads[number], NULL, take_often, NULL);
+        pthread_create(&threads[number], NULL, take_often, &own_turns[number]);
     }
     usleep(is_urgent ? QUIET_US : 0);  // so that they wait, too
     tau_lock_release_shared();
@@ -93,12 +103,23 @@ int main(int count, char **words) {
         usleep(QUIET_US);
     } while ((before != turns || (is_late && turns < LATE_TURNS)) && turns < ENOUGH && !is_urgent);
     before = turns;
+    unsigned own_before[16];
+    for (int number = 0; number < others; number++) {
+        own_before[number] = own_turns[number];
+    }
+    const long start_ms = milliseconds();
     is_resumed = true;
     pthread_join(waiting, NULL);
+    for (int number = 0; number < others; number++) {
+        while (own_turns[number] == own_before[number] && turns < ENOUGH) {
+            usleep(1000);
+        }
+    }
+    const long again_ms = milliseconds() - start_ms;
     is_done = true;
     for (int number = 0; number < others; number++) {
         pthread_join(threads[number], NULL);
     }
-    printf("%u %u\n", before, passes);
+    printf("%u %u %ld\n", before, passes, again_ms);
     return 0;
 }
