@@ -11,8 +11,6 @@ from tautochrone.errors import TauError
 from tautochrone.replay import search
 from tautochrone.replay.search import (
     RESOLUTION_BYTES,
-    SAMPLES_MAX,
-    SAMPLES_MIN,
     bisected_steps,
     safe_steps,
     samples_of,
@@ -171,6 +169,6 @@ def test_a_search_ends_where_few_sizes_hold(multiple: int, why: str) -> None:
 
 def test_short_traces_have_more_samples() -> None:
     """[REPLAY-16]"""
-    assert samples_of(0) == samples_of(10_000) == SAMPLES_MAX
+    assert samples_of(0) == samples_of(10_000) == 480
     assert samples_of(100_000) == 80
-    assert samples_of(10_000_000) == SAMPLES_MIN
+    assert samples_of(10_000_000) == 16
