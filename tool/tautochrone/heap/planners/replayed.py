@@ -342,13 +342,27 @@ def _better(
     while classes:
         most = min(heap_bytes - granule, search.most_bytes(classes))
         found = safe_heap_below(search.recordings, classes, granule, most)
-        if found:
+        if found and _costs_no_recording(search, classes):
             return classes, found
         if best:
             break
         largest = max(classes, key=lambda item: item.size_bytes * item.count)
         classes = tuple(item for item in classes if item != largest)
     return best, heap_bytes
+
+
+def _costs_no_recording(search: _Search, classes: Classes) -> bool:
+    """Whether the safe heap of each of several recordings is at most plain TLSF's for it.
+
+    `hold` has seen only that each completes in so much.
+    """
+    if len(search.recordings) == 1 or search.is_input_fixed:
+        return True
+    granule = search.profile.granule_bytes
+    return all(
+        safe_heap_below([recording], classes, granule, plain)
+        for recording, plain in zip(search.recordings, search.plain, strict=True)
+    )
 
 
 def _refusal(search: _Search, classes: Classes) -> str:
