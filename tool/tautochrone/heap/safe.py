@@ -11,11 +11,6 @@ from tautochrone.replay.search import bisected_steps, safe_steps, samples_of, st
 from tautochrone.replay.session import HEAP_32_BYTES_MAX
 
 
-def samples_count(recordings: Sequence[Recording]) -> int:
-    """At most how many sizes above a heap are tried."""
-    return samples_of(sum(recording.events for recording in recordings))
-
-
 def safe_heap(
     recordings: Sequence[Recording],
     classes: Classes,
@@ -66,7 +61,7 @@ def _steps(
         all_hold,
         lower_bytes or least,
         _most(recordings),
-        samples_count(recordings),
+        samples_of(sum(recording.events for recording in recordings)),
         lower_bytes,
         step_of(least, alignment_bytes),
         useful_bytes,
