@@ -226,9 +226,9 @@ def problems(value: Bounds, plan: Plan) -> list[str]:
     build = build_of(plan)
     told = dict.fromkeys((row.system, row.target) for row in value.operations)
     moved = [
-        f"{_reason(pair) if is_same else other_core}: {text}"
+        text
         for pair in told
-        for text in _moved(pair, planned, build)
+        for text in _moved(pair, _reason(pair) if is_same else other_core, planned, build)
     ]
     offered = _pairs(plan.system, "pages" in plan.sections, plan.layout)
     missing = [pair for pair in offered if pair not in told and _computed(pair, build)]
@@ -254,19 +254,26 @@ def _problems_of_tasks(value: Bounds, plan: Plan) -> list[str]:
         return []
 
 
-def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound], build: Build) -> list[str]:
+def _moved(
+    pair: Pair, reason: str, planned: dict[tuple[str, ...], Bound], build: Build
+) -> list[str]:
     """The differences between plan and installation for one system on one target."""
     system, target = pair
     if target not in _targets(system):
-        return [f"{system} has no bounds on {target}"]
+        return [f"{reason}: {system} has no bounds on {target}"]
     rows = _computed(pair, build)
     if rows is None:
         return []
     found = {row[:5]: row for row in rows}
+    ours = {key: row for key, row in planned.items() if (row.system, row.target) == pair}
+    made, now = ({row.build for row in each.values()} for each in (ours, found))
+    if now and not made & now:
+        return [
+            f"the bounds of {system} on {target} are of {' and '.join(made)}, but the plan states"
+            f" a build of {' and '.join(now)}: run tau plan with --build again"
+        ]
     said = []
-    for key, row in planned.items():
-        if (row.system, row.target) != pair:
-            continue
+    for key, row in ours.items():
         now = found.get(key)
         if now is None:
             said.append(f"{_said(row)}, no longer has a bound; the plan says {row.bound}")
@@ -276,9 +283,9 @@ def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound], build: Build) -> l
     said += [
         f"{_said(row)}: now {row.bound}, the plan has no bound"
         for key, row in found.items()
-        if key not in planned
+        if key not in ours
     ]
-    return said
+    return [f"{reason}: {text}" for text in said]
 
 
 def _computed(pair: Pair, build: Build) -> tuple[Bound, ...] | None:

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tautochrone.console.bars import progress
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format
 from tautochrone.replay.open_trace import (
@@ -83,7 +82,7 @@ def entries_of(trace: OpenTrace, names: Sequence[str], options: Options) -> list
         found = run_in_threads(lambda name: parallel[name].run(trace, options), list(parallel))
         done = dict(zip(parallel, found, strict=True))
     alone = {system.name: system for system in chosen if not system.is_parallel}
-    for name in progress(list(alone), "replaying", len(alone)):
+    for name in alone:
         alone[name].prepare()
         done[name] = alone[name].run(trace, options)
     entries = (done[name] for name in dict.fromkeys(names))

@@ -118,6 +118,16 @@ def test_a_bound_that_moved_is_told_by_how_much(tmp_path: Path) -> None:
     assert f"{said_of}, no longer has a bound; the plan says 3" in cause
 
 
+def test_a_build_changed_by_hand_is_one_cause(tmp_path: Path) -> None:
+    made = bounds.make(basis_of())
+    rows = tuple(row._replace(build="O2-check0") for row in made.operations)
+    assert causes(planned(tmp_path, made._replace(operations=rows))) == [
+        f"the bounds of tlsf on {target} are of O2-check0, but the plan states a build of"
+        " Os-check1: run tau plan with --build again"
+        for target in ("rv32", "m4")
+    ]
+
+
 def test_another_core_with_the_same_bounds_is_accepted(tmp_path: Path) -> None:
     made = bounds.make(basis_of())
     assert causes(planned(tmp_path, made._replace(core_sha256="00" * 32))) == []
