@@ -124,7 +124,7 @@ def test_the_command_says_what_runs_need_and_writes_it(tmp_path: Path) -> None:
     told = tau("plan", folder).stdout
     assert "each run alone needs" in told and "left out in turn" in told
     assert "3 recordings advise a margin of" in told
-    assert tau("plan", folder, "--margin", "0%").stdout.count("of which margin") == 0
+    assert tau("plan", folder, "--margin", "0%").stdout.count("are margin") == 0
 
 
 def test_one_recording_gets_the_default_margin_and_is_told_so(tmp_path: Path) -> None:

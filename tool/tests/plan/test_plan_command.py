@@ -98,7 +98,7 @@ def test_every_recording_completes_in_what_is_printed(
     assert result["heap_bytes"] == printed and result["plain_heap_bytes"] == plain
     assert result["measured_heap_bytes"] + result["margin_bytes"] == printed
     assert all(completes(path, "tlsf", result["measured_heap_bytes"]) for path in paths)
-    named = re.search(r"of which margin ([0-9,]+)", done.stdout)
+    named = re.search(r"of which ([0-9,]+) are margin", done.stdout)
     assert int(named[1].replace(",", "")) == result["margin_bytes"] if named else margin == "0%"
 
 

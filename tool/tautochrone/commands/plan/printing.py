@@ -256,15 +256,16 @@ def show(
         print(_row_text(row))
     if plan.margin:
         print(
-            f"heap             {plan.heap_bytes:>12,} bytes, of which margin"
-            f" {made.margin_bytes:,} (+{plan.margin * 100:g} %)"
+            f"heap             {plan.heap_bytes:>12,} bytes, of which"
+            f" {made.margin_bytes:,} are margin (+{plan.margin * 100:g} %)"
         )
     for line in _runs_text(made):
         print(line)
     if plan.classes:
+        verb = "gets" if len(plan.classes) == 1 else "get"
         print(
             f"{len(plan.classes):,} of {made.sizes_count:,} sizes after rounding to"
-            f" {plan.alignment_unit} bytes get a pool: {plan.dedicated_bytes:,} bytes;"
+            f" {plan.alignment_unit} bytes {verb} a pool: {plan.dedicated_bytes:,} bytes;"
             f" {plan.shared_bytes:,} are shared"
         )
     else:
