@@ -254,6 +254,7 @@ const struct tau_tlsf *tau_budget_shared(const struct tau_budget *heap) {
     return budget_shared_of(heap);
 }
 
+#if TAU_STATISTICS
 struct tau_budget_statistics tau_budget_statistics(const struct tau_budget *heap) {
     const struct budget_fields *const fields = budget_fields_of(heap);
     const uintptr_t lowest =
@@ -271,6 +272,7 @@ struct tau_budget_statistics tau_budget_statistics(const struct tau_budget *heap
     TAU_PORT_UNLOCK(budget_lock_of(heap));
     return statistics;
 }
+#endif
 
 struct tau_budget_class_statistics tau_budget_class_statistics(const struct tau_budget *heap,
                                                                size_t index) {

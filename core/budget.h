@@ -42,13 +42,6 @@ struct tau_budget_class_statistics {
     uint32_t peak_used_count;
 };
 
-struct tau_budget_statistics {
-    struct tau_tlsf_statistics shared;
-    size_t dedicated_bytes;  // all buckets
-    size_t control_bytes;    // tables; without the shared region's own control block
-    size_t classes_count;
-};
-
 // Makes a heap of SIZE_BYTES at MEMORY with COUNT classes and sets *HEAP. A COUNT of 0 makes
 // everything shared. The rest of the memory becomes the shared region.
 // Fails if and only if:
@@ -80,7 +73,15 @@ void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_byt
 enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer);
 size_t tau_budget_usable_size(const struct tau_budget *heap, const void *pointer);
 
+#if TAU_STATISTICS
+struct tau_budget_statistics {
+    struct tau_tlsf_statistics shared;
+    size_t dedicated_bytes;  // all buckets
+    size_t control_bytes;    // tables; without the shared region's own control block
+    size_t classes_count;
+};
 struct tau_budget_statistics tau_budget_statistics(const struct tau_budget *heap);
+#endif
 // INDEX is the place in the plan given to init. Returns all zeros if and only if INDEX is outside
 // the plan.
 struct tau_budget_class_statistics tau_budget_class_statistics(const struct tau_budget *heap,

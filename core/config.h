@@ -31,13 +31,24 @@
 #define TAU_JUNK_FILL 0
 #endif
 
-// Tells a build for size from one for speed: their bounds differ.
-#if defined(__OPTIMIZE_SIZE__)
-#define TAU_BUILT_FOR size
-#elif defined(__OPTIMIZE__)
-#define TAU_BUILT_FOR speed
+// 0: TLSF counts neither bytes nor refusals, which shortens malloc and free. tau_tlsf_statistics,
+// tau_budget_statistics and tau_pools_statistics are not declared. Placements stay the same.
+#ifndef TAU_STATISTICS
+#define TAU_STATISTICS 1
+#endif
+
+// Tells builds for size and speed apart, and those that count from others: their bounds differ.
+#if TAU_STATISTICS
+#define TAU_BUILT_COUNTED(optimized) optimized
 #else
-#define TAU_BUILT_FOR nothing
+#define TAU_BUILT_COUNTED(optimized) optimized##_uncounted
+#endif
+#if defined(__OPTIMIZE_SIZE__)
+#define TAU_BUILT_FOR TAU_BUILT_COUNTED(size)
+#elif defined(__OPTIMIZE__)
+#define TAU_BUILT_FOR TAU_BUILT_COUNTED(speed)
+#else
+#define TAU_BUILT_FOR TAU_BUILT_COUNTED(nothing)
 #endif
 
 // A constant of the core whose name has every option that changes a layout or a bound, such as
@@ -91,5 +102,6 @@ TAU_STATIC_ASSERT(TAU_ALIGNMENT == TAU_ALIGNMENT_DEFAULT || TAU_ALIGNMENT >= ali
 #endif
 TAU_STATIC_ASSERT(sizeof(void *) * 8 >= TAU_WORD_BITS, "a word is never wider than a pointer");
 TAU_STATIC_ASSERT(TAU_CHECK_LEVEL >= 0 && TAU_CHECK_LEVEL <= 2, "levels are 0, 1, 2");
+TAU_STATIC_ASSERT(TAU_STATISTICS == 0 || TAU_STATISTICS == 1, "TAU_STATISTICS is 0 or 1");
 
 #endif

@@ -206,6 +206,7 @@ enum tau_status tau_pools_reason(const struct tau_pools *heap, size_t size_bytes
     return status;
 }
 
+#if TAU_STATISTICS
 struct tau_pools_statistics tau_pools_statistics(const struct tau_pools *heap) {
     const struct budget_fields *const fields = budget_fields_of(&heap->blocks);
     const uintptr_t dedicated = (uintptr_t)tau_link_follow(&heap->blocks, fields->dedicated);
@@ -229,6 +230,7 @@ struct tau_pools_statistics tau_pools_statistics(const struct tau_pools *heap) {
     statistics.exceeded_count = exceeded < UINT32_MAX ? (uint32_t)exceeded : UINT32_MAX;
     return statistics;
 }
+#endif
 
 struct tau_pools_band_statistics tau_pools_band_statistics(const struct tau_pools *heap,
                                                            size_t index) {

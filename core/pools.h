@@ -44,15 +44,6 @@ struct tau_pools_band_statistics {
     uint32_t exceeded_count;  // requests beyond the limit; does not wrap around
 };
 
-struct tau_pools_statistics {
-    size_t pools_bytes;    // all blocks, and gaps that alignment causes
-    size_t control_bytes;  // tables
-    size_t bands_count;
-    uint32_t exceeded_count;              // requests beyond a band's limit, in all bands
-    uint32_t above_bands_count;           // requests larger than the largest band
-    struct tau_tlsf_statistics overflow;  // the heap behind the pools; all zero without one
-};
-
 // Makes a heap in SIZE_BYTES at MEMORY with COUNT bands and sets *HEAP. BANDS has the largest size
 // of each band in increasing order, and its limit. A block whose size is a multiple of a power of
 // two up to ALIGNMENT_BYTES starts at a multiple of it. ALIGNMENT_BYTES is 0 or a power of two;
@@ -100,7 +91,17 @@ size_t tau_pools_usable_size(const struct tau_pools *heap, const void *pointer);
 // TAU_BAD_ARGUMENT for 0 bytes. Constant time.
 enum tau_status tau_pools_reason(const struct tau_pools *heap, size_t size_bytes);
 
+#if TAU_STATISTICS
+struct tau_pools_statistics {
+    size_t pools_bytes;    // all blocks, and gaps that alignment causes
+    size_t control_bytes;  // tables
+    size_t bands_count;
+    uint32_t exceeded_count;              // requests beyond a band's limit, in all bands
+    uint32_t above_bands_count;           // requests larger than the largest band
+    struct tau_tlsf_statistics overflow;  // the heap behind the pools; all zero without one
+};
 struct tau_pools_statistics tau_pools_statistics(const struct tau_pools *heap);
+#endif
 // INDEX is the place in the bands given to init. Returns all zeros if and only if it is outside.
 struct tau_pools_band_statistics tau_pools_band_statistics(const struct tau_pools *heap,
                                                            size_t index);

@@ -151,7 +151,7 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
 // Hands out the object at PAYLOAD, whose used block has SIZE bytes, and releases the lock.
 TAU_INLINE void *tlsf_hand_out(struct tau_tlsf *heap, tau_word *payload, tau_word size,
                                size_t size_bytes, size_t alignment) {
-    tlsf_fields_of(heap)->used_bytes += size;
+    tlsf_count_used(heap, size);
     TAU_ASSERT(((uintptr_t)payload & (alignment - 1)) == 0);
     TAU_ASSERT(tlsf_usable_bytes(payload) >= size_bytes);
     TAU_ASSERT(tlsf_fields_of(heap)->used_bytes <= tlsf_capacity_bytes(heap));
@@ -257,7 +257,7 @@ enum tau_status tau_tlsf_free(struct tau_tlsf *heap, void *pointer) {
         tlsf_junk(pointer, 0x55, tlsf_usable_bytes(pointer));
     }
     TAU_ASSERT(used.size >= TLSF_BLOCK_MIN_BYTES);
-    TAU_ASSERT(used.size <= tlsf_fields_of(heap)->used_bytes);
+    TAU_ASSERT(!TAU_STATISTICS || used.size <= tlsf_fields_of(heap)->used_bytes);
     return tlsf_release(heap, pointer, used);
 }
 
@@ -315,7 +315,7 @@ __attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, 
     if ((flags & TLSF_ALIGNED) != 0) {
         tlsf_after(result, whole)[-2] = (tau_word)alignment;
     }
-    tlsf_fields_of(heap)->used_bytes += whole - old;
+    tlsf_count_used(heap, whole - old);
     tlsf_seal(heap, result);
     TAU_PORT_TRACE(heap, payload, result, size_bytes, alignment);
     TAU_PORT_UNLOCK(heap);
@@ -440,6 +440,7 @@ void tau_tlsf_walk(const struct tau_tlsf *heap, tau_tlsf_visitor visit, void *co
     TAU_PORT_UNLOCK(tlsf_lock_of(heap));
 }
 
+#if TAU_STATISTICS
 struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap) {
     const struct tlsf_fields *const fields = tlsf_fields_of(heap);
     const struct tlsf_row row = tlsf_row_of(heap, NULL, TLSF_BLOCK_MIN_BYTES);
@@ -467,6 +468,7 @@ struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap) {
     TAU_PORT_UNLOCK(tlsf_lock_of(heap));
     return statistics;
 }
+#endif
 
 bool tau_tlsf_invariants_hold(const struct tau_tlsf *heap) {
     TAU_PORT_LOCK(tlsf_lock_of(heap));

@@ -30,16 +30,6 @@ struct tau_tlsf;  // lives at the start of the memory given to tau_tlsf_init; ne
 // The options of this build, in a name (core/config.h). The value is the check level.
 extern const unsigned char TAU_TLSF_BUILT;
 
-struct tau_tlsf_statistics {
-    size_t capacity_bytes;       // all blocks of all pools, with headers
-    size_t used_bytes;           // allocated blocks, with headers
-    size_t peak_used_bytes;      // largest used_bytes ever
-    size_t free_bytes;           // capacity_bytes - used_bytes
-    size_t largest_free_bytes;   // lower bound, by class, of the largest request that succeeds now
-    size_t out_of_memory_count;  // requests refused for want of memory
-    size_t control_bytes;        // the control block
-};
-
 // Called for each block in address order, with its PAYLOAD of SIZE_BYTES. Returns false to stop.
 typedef bool (*tau_tlsf_visitor)(void *context, void *payload, size_t size_bytes, bool is_free);
 
@@ -113,8 +103,20 @@ enum tau_status tau_tlsf_check_pointer(const struct tau_tlsf *heap, const void *
 // Cost: one step per block.
 void tau_tlsf_walk(const struct tau_tlsf *heap, tau_tlsf_visitor visit, void *context);
 
+#if TAU_STATISTICS
+struct tau_tlsf_statistics {
+    size_t capacity_bytes;       // all blocks of all pools, with headers
+    size_t used_bytes;           // allocated blocks, with headers
+    size_t peak_used_bytes;      // largest used_bytes ever
+    size_t free_bytes;           // capacity_bytes - used_bytes
+    size_t largest_free_bytes;   // lower bound, by class, of the largest request that succeeds now
+    size_t out_of_memory_count;  // requests refused for want of memory
+    size_t control_bytes;        // the control block
+};
+
 // Cost: constant time.
 struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap);
+#endif
 
 // Constant-time self test of the control block, meant for production too.
 // core/tests/checks/check_tlsf.c checks the whole heap.

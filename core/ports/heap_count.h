@@ -6,6 +6,10 @@
 
 #include "core/pools.h"
 
+#if !TAU_STATISTICS
+#error "this port reports the bytes in use: leave out -DTAU_STATISTICS=0"
+#endif
+
 // Bytes of blocks with their headers. Together they are the heap without its tables.
 struct tau_heap_count {
     size_t used_bytes;

@@ -35,6 +35,9 @@
 #include "core/ports/freertos/heap_tautochrone.h"
 #include "core/private/heap/budget_table.h"
 #include "core/private/heap/tlsf_block.h"
+#if !TAU_STATISTICS
+#error "this port reports the bytes in use: leave out -DTAU_STATISTICS=0"
+#endif
 // Only the header of a guaranteed plan includes the pools'.
 #ifdef TAU_POOLS_H
 #include "core/private/heap/pools_table.h"

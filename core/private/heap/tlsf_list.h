@@ -265,10 +265,17 @@ TAU_SHARED tau_word tlsf_keep(struct tau_tlsf *heap, tau_word *payload, tau_word
 #endif
 }
 
+// Adds BYTES, which may be negative modulo 2^TAU_WORD_BITS, to the bytes of used blocks.
+TAU_INLINE void tlsf_count_used(struct tau_tlsf *heap, tau_word bytes) {
+    if (TAU_STATISTICS) {
+        tlsf_fields_of(heap)->used_bytes += bytes;
+    }
+}
+
 // Called by free: use can only peak right before a free, so malloc need not update the peak.
 TAU_INLINE void tlsf_note_peak(struct tau_tlsf *heap) {
-    if (TAU_ON_LONGEST_PATH(tlsf_fields_of(heap)->used_bytes >
-                            tlsf_fields_of(heap)->peak_used_bytes)) {
+    if (TAU_STATISTICS && TAU_ON_LONGEST_PATH(tlsf_fields_of(heap)->used_bytes >
+                                              tlsf_fields_of(heap)->peak_used_bytes)) {
         tlsf_fields_of(heap)->peak_used_bytes = tlsf_fields_of(heap)->used_bytes;
     }
 }

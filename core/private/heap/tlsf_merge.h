@@ -25,12 +25,12 @@ TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *p
         TAU_CHECK_LEVEL == 0 ? (payload[-1] & TLSF_PREVIOUS_FREE) != 0 : used.previous_size != 0;
     tau_word header;  // of the result
     TAU_ASSERT(used.size == tlsf_size_of(payload));
-    TAU_ASSERT(tlsf_fields_of(heap)->used_bytes >= used.size);
+    TAU_ASSERT(!TAU_STATISTICS || tlsf_fields_of(heap)->used_bytes >= used.size);
     TAU_ASSERT((payload[-1] & TLSF_FREE) == 0);
     TAU_ASSERT((next[-1] & TLSF_PREVIOUS_FREE) == 0);
     if (TAU_CHECK_LEVEL == 0) {  // nothing is refused later, and here it is cheapest
         tlsf_note_peak(heap);
-        tlsf_fields_of(heap)->used_bytes -= used.size;
+        tlsf_count_used(heap, 0 - used.size);
     }
     if (TAU_ON_LONGEST_PATH(is_next_free)) {
         if (TAU_CHECK_LEVEL == 0) {
@@ -58,7 +58,7 @@ TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *p
             *used.canary = 0;  // so that no stale pointer finds it
         }
         tlsf_note_peak(heap);
-        tlsf_fields_of(heap)->used_bytes -= used.size;
+        tlsf_count_used(heap, 0 - used.size);
     }
     return (struct tlsf_merged){payload, header - TLSF_FREE};
 }

@@ -55,9 +55,11 @@ static __attribute__((noinline)) void *tlsf_refuse(struct tau_tlsf *heap, size_t
     if (TAU_CHECK_LEVEL >= 1 && reason == TAU_OVERWRITTEN) {
         TAU_PORT_MISUSE(heap, NULL, reason);
     } else if (size_bytes != 0) {
-        TAU_PORT_LOCK(heap);
-        tlsf_fields_of(heap)->out_of_memory_count++;
-        TAU_PORT_UNLOCK(heap);
+        if (TAU_STATISTICS) {
+            TAU_PORT_LOCK(heap);
+            tlsf_fields_of(heap)->out_of_memory_count++;
+            TAU_PORT_UNLOCK(heap);
+        }
         TAU_PORT_OUT_OF_MEMORY(heap, size_bytes);
     }
     return NULL;

@@ -80,7 +80,7 @@ TAU_SHARED void *paged_hand_out(struct tau_tlsf *blocks, tau_word *block, struct
                                 tau_word flags, void *pointer, size_t size_bytes,
                                 size_t alignment) {
     paged_cut_write(blocks, block, cut, flags);
-    tlsf_fields_of(blocks)->used_bytes += cut.size;
+    tlsf_count_used(blocks, cut.size);
     TAU_ASSERT(!paged_starts_page(block) && paged_block_of(pointer) == block);
     TAU_ASSERT(((uintptr_t)pointer & (alignment - 1)) == 0);
     TAU_ASSERT(tlsf_usable_bytes(block) - ((uintptr_t)pointer - (uintptr_t)block) >= size_bytes);
@@ -158,7 +158,7 @@ TAU_SHARED void paged_grow(struct tau_tlsf *blocks, tau_word *block, tau_word *n
     TAU_ASSERT(cut.size > old);
     tlsf_unlink(blocks, next);
     paged_cut_write(blocks, block, cut, block[-1] & TLSF_PREVIOUS_FREE);
-    tlsf_fields_of(blocks)->used_bytes += cut.size - old;
+    tlsf_count_used(blocks, cut.size - old);
 }
 
 #endif

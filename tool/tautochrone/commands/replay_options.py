@@ -74,8 +74,8 @@ OPTIONS = (
         "--build",
         "build_path",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="TOML file with check_level, optimize, flags and alignment_bytes of the core (default:"
-        " the plan's build, else check level 1 and -Os).",
+        help="TOML file with check_level, optimize, flags, alignment_bytes and statistics of the"
+        " core (default: the plan's build, else check level 1 and -Os).",
     ),
     click.option(
         "--frames",

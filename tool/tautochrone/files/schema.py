@@ -193,7 +193,7 @@ def _text_of(value: Any, fact: Table) -> str:
         return f"[{', '.join(_text_of(each, fact) for each in value)}]"
     if fact["type"] == "text":
         return _quoted(value)
-    return repr(float(value)) if fact["type"] == "fraction" else str(value)
+    return repr(float(value)) if fact["type"] == "fraction" else str(value).lower()  # also true
 
 
 def _quoted(text: str) -> str:

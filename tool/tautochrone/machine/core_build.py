@@ -7,6 +7,7 @@ reads another one from TOML:
     optimize = "-O2"
     flags = ["-fno-inline"]
     alignment_bytes = 4
+    statistics = false
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ TARGETS = ("m4", "rv32")  # of a firmware: names of targets/
 FILE_BYTES_MAX = 65536
 EXAMPLE = 'write check_level = 1, optimize = "-Os", flags = []'
 BUILT_FOR = {"-Os": "size", "-Oz": "size", "-O0": "nothing"}
-FILE_KEYS = ("check_level", "optimize", "flags", "alignment_bytes")
+FILE_KEYS = ("check_level", "optimize", "flags", "alignment_bytes", "statistics")
 ALIGNMENT_BYTES = {"32": 8, "host": 16}  # TAU_ALIGNMENT of core/config.h in each layout, by default
 BUCKET_MIN_BYTES = 8  # of 32-bit words: two words
 
@@ -35,19 +36,21 @@ class Build:
 
     `check_level` changes control bytes and bounds. `optimize` and `flags`, of the compiler, change
     bounds only. `alignment_bytes` is TAU_ALIGNMENT where it is not the layout's default: 4, of
-    32-bit words.
+    32-bit words. `statistics` is TAU_STATISTICS, which changes bounds only.
     """
 
     check_level: int = 1
     optimize: str = "-Os"
     flags: tuple[str, ...] = ()
     alignment_bytes: int | None = None
+    statistics: bool = True
 
     @property
     def name(self) -> str:
         """In names of macros and in messages: `Os-check1`; more flags are not in it."""
         aligned = f"-align{self.alignment_bytes}" if self.alignment_bytes else ""
-        return f"{self.optimize[1:]}-check{self.check_level}{aligned}"
+        counted = "" if self.statistics else "-uncounted"
+        return f"{self.optimize[1:]}-check{self.check_level}{aligned}{counted}"
 
     def alignment_in(self, layout: str) -> int:
         """TAU_ALIGNMENT. Raises TauError (usage) if the layout has no such alignment."""
@@ -63,7 +66,8 @@ class Build:
     @property
     def built_for(self) -> str:
         """TAU_BUILT_FOR of core/config.h."""
-        return BUILT_FOR.get(self.optimize, "speed")
+        counted = "" if self.statistics else "_uncounted"
+        return f"{BUILT_FOR.get(self.optimize, 'speed')}{counted}"
 
     def symbol(self, word_bits: int) -> str:
         """TAU_TLSF_BUILT of core/config.h: the constant that only a core of this build has."""
@@ -75,13 +79,15 @@ class Build:
         """Flags of the compiler in addition to the optimization."""
         aligned = (f"-DTAU_ALIGNMENT={self.alignment_bytes}", "-DTAU_ALIGNMENT_BELOW_MAX=1")
         more = aligned if self.alignment_bytes else ()
+        more += () if self.statistics else ("-DTAU_STATISTICS=0",)
         return (f"-DTAU_CHECK_LEVEL={self.check_level}", *more, *self.flags)
 
     def told(self) -> str:
         """The build in words."""
         more = f", {' '.join(self.flags)}" if self.flags else ""
         aligned = f", alignment {self.alignment_bytes}" if self.alignment_bytes else ""
-        return f"check level {self.check_level}, {self.optimize}{aligned}{more}"
+        counted = "" if self.statistics else ", no statistics"
+        return f"check level {self.check_level}, {self.optimize}{aligned}{counted}{more}"
 
 
 # Bounds are compared with other allocators, and stated in SPEC, for this one.

@@ -59,6 +59,7 @@ def to_table(value: Built) -> dict[str, Any]:
         "optimize": value.build.optimize,
         "flags": list(value.build.flags),
         **({"alignment_bytes": alignment} if alignment else {}),
+        **({} if value.build.statistics else {"statistics": False}),
         "compilers": [{"target": target, "version": text} for target, text in value.compilers],
     }
 
@@ -88,11 +89,18 @@ def header(value: Built) -> list[str]:
         if aligned
         else "the plan has another alignment: leave out -DTAU_ALIGNMENT, or tau plan --alignment 4"
     )
+    counted = (
+        "the plan has statistics: leave out -DTAU_STATISTICS=0, or tau plan --build FILE"
+        if value.build.statistics
+        else "the plan is without statistics: add -DTAU_STATISTICS=0"
+    )
     lines += [
         f'TAU_STATIC_ASSERT(TAU_CHECK_LEVEL == {value.build.check_level} && TAU_JUNK_FILL == 0,',
         '                  "the plan was measured with other options: tau plan --build FILE");',
         f'TAU_STATIC_ASSERT(TAU_ALIGNMENT == {aligned or DEFAULT},',
         f'                  "{cause}");',
+        f'TAU_STATIC_ASSERT(TAU_STATISTICS == {value.build.statistics:d},',
+        f'                  "{counted}");',
     ]
     return lines
 

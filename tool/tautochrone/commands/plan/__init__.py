@@ -162,8 +162,8 @@ limits = ["messages", "replies"]
     "--build",
     "build_path",
     type=PATH,
-    help="TOML file with check_level, optimize, flags and alignment_bytes of the core in your"
-    " firmware (default: check level 1, -Os, the layout's alignment).",
+    help="TOML file with check_level, optimize, flags, alignment_bytes and statistics of the core"
+    " in your firmware (default: check level 1, -Os, the layout's alignment, statistics).",
 )
 @click.option(
     "--alignment",
