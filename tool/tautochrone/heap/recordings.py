@@ -9,7 +9,6 @@ import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
@@ -62,6 +61,8 @@ class ReplayedRecording:
 
         self.replays = 0
         self._completed: dict[tuple[Classes, int], int] = {}
+        self._ahead: dict[tuple[Classes, int], int] = {}  # replayed, not asked for yet
+        self._sessions: dict[OpenTrace, tuple[Classes, Session]] = {}  # the last of each
         self._least_bytes: dict[Classes, int] = {}
         self.layout = layout
         self.check_level, self.alignment = build.check_level, build.alignment_in(layout)
@@ -79,20 +80,24 @@ class ReplayedRecording:
                 "plan with --layout host" if layout == "32" else None,
             )
 
+    def __del__(self) -> None:
+        for _, session in getattr(self, "_sessions", {}).values():
+            session.close()
+
     def completed(self, classes: Classes, heap_bytes: int) -> int:
         """See Recording."""
         known = (classes, heap_bytes)
         if known not in self._completed:
-            with self._session(self.trace, classes) as session:
-                self._completed[known] = self._run(session, heap_bytes)
-                self.replays += 1
+            if known not in self._ahead:
+                self._ahead[known] = self._run(self._session(self.trace, classes), heap_bytes)
+            self._completed[known] = self._ahead.pop(known)
+            self.replays += 1
         return self._completed[known]
 
     def _least(self, classes: Classes) -> int:
         """No smaller heap holds the recording: its blocks alone take as much."""
         if classes not in self._least_bytes:
-            with self._session(self.trace, classes) as session:
-                self._least_bytes[classes] = session.least_bytes
+            self._least_bytes[classes] = self._session(self.trace, classes).least_bytes
         return self._least_bytes[classes]
 
     def _run(self, session: Session, heap_bytes: int) -> int:
@@ -106,8 +111,8 @@ class ReplayedRecording:
     def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
         """See Recording. On all processors, one size each at a time.
 
-        What is replayed ahead and then not asked for does not count. Sizes that the blocks alone
-        exceed take no replay.
+        What is replayed ahead counts when it is asked for. Sizes that the blocks alone exceed take
+        no replay.
         """
         least = self._least(classes)
         if self.events < EVENTS_SHARED_MIN or len(sizes) == 1:
@@ -115,18 +120,18 @@ class ReplayedRecording:
                 yield size >= least and self.completed(classes, size) == self.events
             return
         lanes = [self.trace, *self._twins]
-        with ExitStack() as stack:
-            sessions = [stack.enter_context(self._session(each, classes)) for each in lanes]
-            pool = stack.enter_context(ThreadPoolExecutor(len(lanes)))
+        sessions = [self._session(each, classes) for each in lanes]
+        with ThreadPoolExecutor(len(lanes)) as pool:
             for first in range(0, len(sizes), len(lanes)):
                 wave = sizes[first : first + len(lanes)]
-                unknown = [size for size in wave if (classes, size) not in self._completed]
-                done = dict(zip(unknown, pool.map(self._run, sessions, unknown), strict=True))
+                unknown = [size for size in wave if not self._is_known((classes, size))]
+                done = pool.map(self._run, sessions, unknown)
+                self._ahead |= {(classes, size): events for size, events in zip(unknown, done, strict=True)}
                 for size in wave:
-                    if size in done:
-                        self._completed[classes, size] = done[size]
-                        self.replays += 1
-                    yield self._completed[classes, size] == self.events
+                    yield self.completed(classes, size) == self.events
+
+    def _is_known(self, run: tuple[Classes, int]) -> bool:
+        return run in self._completed or run in self._ahead
 
     @functools.cached_property
     def _twins(self) -> list[OpenTrace]:
@@ -134,12 +139,19 @@ class ReplayedRecording:
         return list(filter(None, (self.trace.twin() for _ in others)))
 
     def _session(self, trace: OpenTrace, classes: Classes) -> Session:
+        """A session of the classes. It is closed when one of other classes is asked for."""
         from tautochrone.replay.session import Session
         from tautochrone.replay.systems.native import BUDGET, TLSF
 
-        arena = BUDGET if classes else TLSF
-        plan = SimpleNamespace(classes=classes)
-        return Session(trace, arena, plan, self.layout, self.check_level, self.alignment)
+        last, session = self._sessions.get(trace, (None, None))
+        if session is None or last != classes:
+            if session is not None:
+                session.close()
+            arena = BUDGET if classes else TLSF
+            plan = SimpleNamespace(classes=classes)
+            session = Session(trace, arena, plan, self.layout, self.check_level, self.alignment)
+            self._sessions[trace] = (classes, session)
+        return session
 
 
 def bisected(holds: Callable[[int], bool], fails: int, best: int, step: int) -> int:

@@ -84,6 +84,13 @@ def needs_plan(name: str, trace: Path) -> TauError:
     )
 
 
+@functools.cache
+def _library(name: str, words: str, level: int) -> Path:
+    """The path of an arena's library. Raises TauError if the installation lacks it."""
+    path = Path(name.format(bits=words, level=f"_check{level}" if level else ""))
+    return path if path.is_absolute() else native.file(path.name)
+
+
 class Session:
     """A system prepared for one trace: runs and searches. A context manager.
 
@@ -171,18 +178,14 @@ class Session:
                     f"replay it with --on {is_for}",
                     EXIT_USAGE,
                 )
-        bits = 32 if self.layout == "32" else 64
         # A plan without classes is a plain TLSF [PLAN-7], without the cost of a budget's tables.
         has_classes = self.arena.needs_plan and len(pairs) > 0
         # A TLSF lays everything out at level 1 as at level 0, which is faster.
         level = self.check_level if self.check_level > 1 or has_classes else 0
-        words = str(bits)
+        words = "32" if self.layout == "32" else "64"
         if self.alignment != ALIGNMENT_BYTES[self.layout]:
             words += f"_align{self.alignment}"
-        path = Path(self.arena.library.format(bits=words, level=f"_check{level}" if level else ""))
-        if not path.is_absolute():
-            native.library(path.name)  # Raises a clear error if the installation lacks it.
-            path = native.DIRECTORY / path
+        path = _library(self.arena.library, words, level)
         import numpy as np
 
         cause = ctypes.c_char_p()
@@ -202,7 +205,7 @@ class Session:
         if not handle:
             raise TauError(f"{self.arena.name}: {(cause.value or b'').decode()} ({path.name})")
         if prefix in PLACED:
-            placing = native.file(f"libtau_placing{words}{'_check2' if level == 2 else ''}.so")
+            placing = _library("libtau_placing{bits}{level}.so", words, level if level == 2 else 0)
             if not native.library().tau_system_core_place(handle, os.fsencode(placing)):
                 native.library().tau_system_close(handle)
                 raise TauError(f"{self.arena.name}: memory is short ({placing.name})")
