@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from tautochrone.machine.core_build import Build
 from tautochrone.errors import TauError
 from tautochrone.plan.file import PlanClass
+from tautochrone.replay.search import bisected_steps
 
 if TYPE_CHECKING:
     from tautochrone.replay.open_trace import OpenTrace
@@ -126,7 +127,8 @@ class ReplayedRecording:
                 wave = sizes[first : first + len(lanes)]
                 unknown = [size for size in wave if not self._is_known((classes, size))]
                 done = pool.map(self._run, sessions, unknown)
-                self._ahead |= {(classes, size): events for size, events in zip(unknown, done, strict=True)}
+                for size, events in zip(unknown, done, strict=True):
+                    self._ahead[classes, size] = events
                 for size in wave:
                     yield self.completed(classes, size) == self.events
 
@@ -152,19 +154,6 @@ class ReplayedRecording:
             session = Session(trace, arena, plan, self.layout, self.check_level, self.alignment)
             self._sessions[trace] = (classes, session)
         return session
-
-
-def bisected(holds: Callable[[int], bool], fails: int, best: int, step: int) -> int:
-    """A size that holds, at most `step` above one that fails; `fails` fails and `best` holds."""
-    while best - fails > step:
-        middle = (best + fails) // 16 * 8
-        if middle <= fails:
-            break
-        if holds(middle):
-            best = middle
-        else:
-            fails = middle
-    return best
 
 
 class SearchEnded(Exception):
@@ -204,18 +193,25 @@ class Meter:
         return done
 
     def smallest(
-        self, recording: Recording, classes: Classes, events: int, low: int, high: int, step: int
+        self,
+        recording: Recording,
+        classes: Classes,
+        events: int,
+        lower_bytes: int,
+        guess_bytes: int,
+        within_bytes: int,
     ) -> int:
-        """Find by bisection a heap in which the first `events` succeed but fail with `step` bytes
-        less.
+        """A heap in which the first `events` succeed, while up to `within_bytes` less is too small.
 
-        `low` is known to fail. If `high` fails, larger heaps are tried, up to the recording's
-        limit. The result is 0 if the limit fails too.
+        None below `lower_bytes` is tried. 0: the largest heap of the recording is too small.
         """
-        while self.completed(recording, classes, high) < events:
-            if high >= recording.highest_bytes:
-                return 0
-            low, high = high, min(high + (high - low) * 2 + step, recording.highest_bytes)
-        return bisected(
-            lambda size: self.completed(recording, classes, size) >= events, low, high, step
-        )
+        found = 0
+        for found in bisected_steps(
+            lambda size: self.completed(recording, classes, size) >= events,
+            lower_bytes,
+            recording.highest_bytes,
+            guess_bytes,
+            within_bytes=within_bytes,
+        ):
+            pass
+        return found

@@ -10,6 +10,8 @@ from tautochrone.heap.recordings import Classes, Recording
 from tautochrone.replay.search import bisected_steps, safe_steps, samples_of, step_of
 from tautochrone.replay.session import HEAP_32_BYTES_MAX
 
+GUESS_PART = 4096  # a guess is so close: to such a part of it
+
 
 def safe_heap(
     recordings: Sequence[Recording],
@@ -35,11 +37,19 @@ def safe_heap(
 
 
 def safe_heap_below(
-    recordings: Sequence[Recording], classes: Classes, alignment_bytes: int, useful_bytes: int
+    recordings: Sequence[Recording],
+    classes: Classes,
+    alignment_bytes: int,
+    useful_bytes: int,
+    guess_bytes: int | None = None,
+    samples: int | None = None,
 ) -> int:
-    """As safe_heap, if that is at most `useful_bytes`; else 0, often seen after few replays."""
-    found = 0
-    for found in _steps(recordings, classes, alignment_bytes, None, useful_bytes):
+    """As safe_heap, if that is at most `useful_bytes`; else 0, often seen after few replays.
+
+    `guess_bytes` is close to the smallest heap that holds. `samples`: other than a safe heap's.
+    """
+    found, given = 0, (guess_bytes, useful_bytes, samples)
+    for found in _steps(recordings, classes, alignment_bytes, None, *given):
         pass
     return found
 
@@ -49,7 +59,9 @@ def _steps(
     classes: Classes,
     alignment_bytes: int,
     lower_bytes: int | None,
+    guess_bytes: int | None = None,
     useful_bytes: int | None = None,
+    samples: int | None = None,
 ) -> Iterator[int]:
     least = max(recording.lowest_bytes for recording in recordings)
 
@@ -61,10 +73,11 @@ def _steps(
         all_hold,
         lower_bytes or least,
         _most(recordings),
-        samples_of(sum(recording.events for recording in recordings)),
-        lower_bytes,
+        samples or samples_of(sum(recording.events for recording in recordings)),
+        guess_bytes or lower_bytes,
         step_of(least, alignment_bytes),
         useful_bytes,
+        guess_bytes // GUESS_PART if guess_bytes else 0,
     )
 
 

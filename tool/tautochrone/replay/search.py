@@ -47,11 +47,15 @@ def bisected_steps(
     limit_bytes: int,
     guess_bytes: int | None = None,
     step_bytes: int = RESOLUTION_BYTES,
+    within_bytes: int = 0,
+    descent_bytes: int = 0,
 ) -> Iterator[int]:
     """Yield the smallest size known to hold after each trial (0: none); the last is the result.
 
     It holds, and `step_bytes` less does not, or would be below `lower_bytes`, where no size can
-    hold. None above `limit_bytes` is tried. `guess_bytes` is tried first.
+    hold. With `within_bytes`, up to so much less does not. Sizes are multiples of the step, none
+    above `limit_bytes`. `guess_bytes` is tried first; with `descent_bytes` it is close, so that
+    the next sizes are so much smaller, then twice as much, and so on.
     """
     limit_bytes = most_of(lower_bytes, limit_bytes)
     lowest = max(_round_up(lower_bytes, step_bytes), step_bytes)
@@ -73,10 +77,11 @@ def bisected_steps(
             gallop *= 2
             trial = min(fails + gallop, limit_bytes)
         yield best
-    while best - fails > step_bytes:
-        middle = fails + _round_up((best - fails) // 2, step_bytes)
+    descent = _round_up(descent_bytes, step_bytes) or best
+    while best - fails > max(step_bytes, within_bytes):
+        middle = max(fails + _round_up((best - fails) // 2, step_bytes), best - descent)
         if holds(middle):
-            best = middle
+            best, descent = middle, 2 * descent
         else:
             fails = middle
         yield best
@@ -90,11 +95,13 @@ def safe_steps(
     guess_bytes: int | None = None,
     step_bytes: int = RESOLUTION_BYTES,
     useful_bytes: int | None = None,
+    descent_bytes: int = 0,
 ) -> Iterator[int]:
     """Yield after each trial the least size that may be safe (0: none); the last is the result.
 
     `all_hold` tells one after the other whether sizes hold; it may try some ahead. The search ends
-    if only sizes above `useful_bytes` are left (0). The others are those of `bisected_steps`.
+    if only sizes above `useful_bytes` are left (0). The others are those of `bisected_steps`, of
+    which `descent_bytes` goes with the first guess.
     """
     held: set[int] = set()
     most = most_of(lower_bytes, limit_bytes if useful_bytes is None else useful_bytes)
@@ -106,12 +113,16 @@ def safe_steps(
 
     while lower_bytes <= most:
         heap_bytes = 0
-        for heap_bytes in bisected_steps(holds, lower_bytes, limit_bytes, guess_bytes, step_bytes):
+        given = (lower_bytes, limit_bytes, guess_bytes, step_bytes)
+        for heap_bytes in bisected_steps(holds, *given, descent_bytes=descent_bytes):
             yield heap_bytes
+        descent_bytes = 0
         if not 0 < heap_bytes <= most:
             break
         sizes = sampled(heap_bytes, limit_bytes, samples, step_bytes)
         untried = sorted(sizes - held, reverse=True)
+        if useful_bytes is not None:  # one that fails is most often near
+            untried.sort(key=lambda size: size > heap_bytes + samples // NEAR_PART * step_bytes)
         for size, is_held in zip(untried, all_hold(untried), strict=False):
             if not is_held:
                 lower_bytes = size + step_bytes

@@ -29,9 +29,10 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 from tautochrone.heap.planners import starts
-from tautochrone.heap.recordings import Classes, Meter, Recording, bisected
+from tautochrone.heap.recordings import Classes, Meter, Recording
 from tautochrone.heap.profile import PREFIXES, Profile
 from tautochrone.heap.safe import safe_heap, safe_heap_below
+from tautochrone.replay.search import RESOLUTION_BYTES, SAMPLES_MIN, bisected_steps
 
 # The most that a plan may need above plain TLSF on a prefix, and so on other inputs.
 STRAY = 0.02
@@ -178,14 +179,12 @@ class _Search:
 
     def _descended(self, classes: Classes, holds: int) -> int:
         """About the smallest heap that holds, found by doubling steps and bisection."""
-        resolution = max(8, int(holds * RESOLUTION))
-        fails, step = max(recording.lowest_bytes for recording in self.recordings) - 8, resolution
-        while holds - step > fails:
-            if not self.hold(classes, (holds - step) // 8 * 8):
-                fails = (holds - step) // 8 * 8
-                break
-            holds, step = (holds - step) // 8 * 8, step * 2
-        return bisected(functools.partial(self.hold, classes), fails, holds, resolution)
+        least = max(recording.lowest_bytes for recording in self.recordings)
+        within = max(RESOLUTION_BYTES, int(holds * RESOLUTION))
+        found, given = holds, (least, holds, holds, RESOLUTION_BYTES, within, within)
+        for found in bisected_steps(functools.partial(self.hold, classes), *given):
+            pass
+        return found
 
 
 @dataclass(frozen=True)
@@ -317,8 +316,11 @@ def _measured(
             admitted[classes] = search.plain_bytes
     reached = {end.classes: end.heap_bytes for end in ends if end.classes}
     best, heap_bytes = (), search.plain_bytes
-    for classes, _ in sorted((admitted | reached).items(), key=_heap):
-        best, heap_bytes = _better(search, classes, best, heap_bytes)
+    tried = dict(_likely_best_first(search, sorted((admitted | reached).items(), key=_heap)))
+    while tried and not best:  # while plain TLSF is the best, each loses its largest class
+        for found in tried.items():
+            best, heap_bytes = _better(search, *found, best, heap_bytes)
+        tried = {_without_largest(classes): guess for classes, guess in tried.items() if classes}
     told = tuple(
         Start(end.name, end.heap_bytes, refused, refused in BETS)
         for end, refused in zip(ends, ["", *refusals, ""], strict=True)
@@ -331,24 +333,41 @@ def _heap(found: tuple[Classes, int]) -> tuple[int, int]:
     return found[1], len(found[0])
 
 
+def _likely_best_first(
+    search: _Search, found: list[tuple[Classes, int]]
+) -> list[tuple[Classes, int]]:
+    """`found` with those first whose safe heap by few samples is the least.
+
+    The measurement of all others then ends early.
+    """
+    first, most = None, search.plain_bytes
+    for classes, guess in found:
+        useful = min(most - search.profile.granule_bytes, search.most_bytes(classes))
+        given = (classes, search.profile.granule_bytes, useful, guess, SAMPLES_MIN)
+        heap_bytes = safe_heap_below(search.recordings, *given)
+        if heap_bytes:
+            first, most = classes, heap_bytes
+    return sorted(found, key=lambda each: each[0] != first)
+
+
 def _better(
-    search: _Search, classes: Classes, best: Classes, heap_bytes: int
+    search: _Search, classes: Classes, guess_bytes: int, best: Classes, heap_bytes: int
 ) -> tuple[Classes, int]:
     """`classes` and their safe heap if that is smaller than the best so far, which is kept if not.
 
-    While plain TLSF is the best, they lose the largest class until they are worth their risk.
+    `guess_bytes` is about what they need.
     """
     granule = search.profile.granule_bytes
-    while classes:
-        most = min(heap_bytes - granule, search.most_bytes(classes))
-        found = safe_heap_below(search.recordings, classes, granule, most)
-        if found and _costs_no_recording(search, classes):
-            return classes, found
-        if best:
-            break
-        largest = max(classes, key=lambda item: item.size_bytes * item.count)
-        classes = tuple(item for item in classes if item != largest)
+    most = min(heap_bytes - granule, search.most_bytes(classes))
+    found = classes and safe_heap_below(search.recordings, classes, granule, most, guess_bytes)
+    if found and search.passes_prefixes(classes) and _costs_no_recording(search, classes):
+        return classes, found
     return best, heap_bytes
+
+
+def _without_largest(classes: Classes) -> Classes:
+    largest = max(classes, key=lambda item: item.size_bytes * item.count)
+    return tuple(item for item in classes if item != largest)
 
 
 def _costs_no_recording(search: _Search, classes: Classes) -> bool:
@@ -385,12 +404,12 @@ def _prefix_checks(search: _Search) -> None:
     if search.is_predetermined:
         return
     for recording, heap_bytes in zip(search.recordings, plain, strict=True):
-        high = heap_bytes
+        high, ignored = heap_bytes, int(max(heap_bytes * PREFIX_SHARE_MIN, least))
         for sixteenths in reversed(PREFIX_CHECKS):
             events = recording.events * sixteenths // PREFIXES
-            step = max(8, int(high * RESOLUTION))
-            high = search.meter.smallest(recording, (), events, 0, high, step)
-            if high < max(heap_bytes * PREFIX_SHARE_MIN, least):
+            within = max(RESOLUTION_BYTES, int(high * RESOLUTION))
+            high = search.meter.smallest(recording, (), events, ignored, high, within)
+            if high <= ignored + within:
                 break
             search.checks.append(_Check(recording, events, int(high * (1 + STRAY)) // 8 * 8))
     search.checks.reverse()  # the shortest prefix is the cheapest check, and the first to fail
