@@ -369,6 +369,41 @@ def test_a_plan_costs_a_prefix_at_most_a_fiftieth(
     assert bool(replayed.plan(many, [recording], 64).classes) == is_admitted
 
 
+@pytest.mark.parametrize(
+    ("saved", "cost", "is_taken"),
+    [(0.07, 0.0, True), (0.055, 0.0, False), (0.07, 0.03, False)],
+    ids=["worth it", "saves less than a sixteenth", "costs a prefix"],
+)
+def test_classes_that_the_search_has_not_admitted_are_judged_where_they_are_measured(
+    tmp_path: Path, saved: float, cost: float, is_taken: bool
+) -> None:
+    """[PLANNER-4] As those that are left where each candidate has lost its largest class."""
+
+    def saving(counts: dict[int, int]) -> float:
+        return -saved * sum(size * count for size, count in counts.items())
+
+    classes = (PlanClass(152, 20), PlanClass(24, 20))
+    recording = Growing(80_000, saving)
+    if cost:
+        recording.early = (1 + cost) * 80_000 / recording.needs(classes)
+    meter = Meter(1000, 1_000_000)
+    given = (profile_with(tmp_path, 17), [recording], [80_000], 64, meter, False)
+    search = replayed._Search(*given, checks=[replayed._Check(recording, 80, 61_200)])
+    found = replayed._better(search, classes, recording.needs(classes), (), 80_000)
+    assert found[0] == (classes if is_taken else ())
+
+
+def test_the_samples_of_several_recordings_are_shared_between_them() -> None:
+    """[PLAN-6] A long recording next to another one is replayed in half as many heaps."""
+    alone, both = (
+        [StandIn(frozenset(), events=100_000) for _ in range(count)] for count in (1, 2)
+    )
+    for recordings in (alone, both):
+        assert safe_heap_of_all(recordings, (), 8) == 80_000
+    above = [sum(size > 80_000 for _, size in recordings[0].asked) for recordings in (alone, both)]
+    assert 40 < above[0] <= 80 + 20 and above[1] <= 40 + 20
+
+
 def test_the_meter_bounds_the_work() -> None:
     recording = StandIn(frozenset())
     meter = Meter(replays_max=3, events_max=10_000)

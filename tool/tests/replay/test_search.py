@@ -68,6 +68,22 @@ def test_the_number_of_runs_stays_small() -> None:
     assert runs <= 50
 
 
+@pytest.mark.parametrize(("within", "tries"), [(0, 13), (64, 10)])
+def test_a_close_guess_is_left_in_steps_that_double(within: int, tries: int) -> None:
+    """And `within_bytes` end the search early."""
+    tried: list[int] = []
+
+    def holds(size: int) -> bool:
+        tried.append(size)
+        return size >= 80_000
+
+    for found in bisected_steps(holds, 1000, 1 << 20, 81_000, 8, within, 64):
+        pass
+    assert tried[:5] == [81_000, 80_936, 80_808, 80_552, 80_040]
+    assert 80_000 <= found <= 80_000 + within
+    assert len(tried) == tries
+
+
 def test_a_large_heap_is_found_to_a_power_of_two() -> None:
     """[REPLAY-9]"""
     assert [step_of(size) for size in (0, 1 << 19, (1 << 20) - 1, 1 << 20, 10**9)] == [
@@ -142,6 +158,7 @@ def test_a_search_ends_where_only_useless_heaps_are_left(
     assert list(steps)[-1] == safe
     assert len(tried) <= tries_max
     failed = next(index for index, size in enumerate(tried) if size in range(4600, 4808))
+    assert set(range(4008, 4104, RESOLUTION_BYTES)) <= set(tried[:failed])
     samples = tried[tried.index(4000) + 1 : failed + 1]
     assert samples == sorted(samples, key=lambda size: (size > 4000 + 12 * RESOLUTION_BYTES, -size))
 
