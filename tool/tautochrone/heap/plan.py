@@ -28,8 +28,13 @@ from tautochrone.plan.file import (
 from tautochrone.heap import pools
 from tautochrone.heap.margin import Margin, margin_of
 from tautochrone.heap.planners import replayed, starts
-from tautochrone.heap.recordings import Classes, ReplayedRecording, SearchEnded
-from tautochrone.heap.safe import safe_heap
+from tautochrone.heap.recordings import (
+    Classes,
+    ReplayedRecording,
+    SearchEnded,
+    replayed_ahead,
+)
+from tautochrone.heap.safe import bisect_ahead, safe_heap
 from tautochrone.heap.spread import Spread, spread_of
 from tautochrone.heap.profile import Profile, profile_of
 from tautochrone.plan.sections import Basis, make_sections
@@ -221,7 +226,8 @@ def _searched_in_part(
     parts = [ReplayedRecording(each, wanted.layout, wanted.build) for each in traces]
     of_parts = profile_of(traces, profile.granule_bytes, wanted.skip_misuse)
     searched = _searched(of_parts, parts, wanted, tick)
-    found = _measure(searched.found.classes, recordings, profile.granule_bytes, tick)
+    near = (searched.found.heap_bytes, searched.found.plain_heap_bytes)
+    found = _measure(searched.found.classes, recordings, profile.granule_bytes, tick, near)
     if found.heap_bytes >= found.plain_heap_bytes:
         found = replace(found, classes=(), heap_bytes=found.plain_heap_bytes)
     return searched._replace(found=replace(found, starts=searched.found.starts))
@@ -328,11 +334,19 @@ def _measure(
     recordings: Sequence[ReplayedRecording],
     alignment_bytes: int,
     tick: Callable[[], None],
+    near: tuple[int, int] | None = None,
 ) -> replayed.Measured:
-    """The safe heaps of `classes` and of plain TLSF."""
+    """The safe heaps of `classes` and of plain TLSF.
+
+    `near` are heaps close to them; both bisections then begin there, at the same time.
+    """
     heaps: list[int] = []
-    for system in (classes, ()):
-        heaps.append(safe_heap(recordings, system, alignment_bytes))
+    guesses, unit = near or (None, None), alignment_bytes
+    if near is not None:
+        with replayed_ahead(recordings, lambda twins: bisect_ahead(twins, (), unit, near[1])):
+            bisect_ahead(recordings, classes, unit, near[0])
+    for system, guess in zip((classes, ()), guesses, strict=True):
+        heaps.append(safe_heap(recordings, system, alignment_bytes, guess_bytes=guess))
         with contextlib.suppress(SearchEnded):  # a formula's classes are all there is
             tick()
     return replayed.Measured(classes, heaps[0], heaps[1])

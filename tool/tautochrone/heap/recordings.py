@@ -9,6 +9,7 @@ import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
@@ -65,7 +66,7 @@ class ReplayedRecording:
         self._ahead: dict[tuple[Classes, int], int] = {}  # replayed, not asked for yet
         self._sessions: dict[OpenTrace, tuple[Classes, Session]] = {}  # the last of each
         self._least_bytes: dict[Classes, int] = {}
-        self.layout = layout
+        self.layout, self.build = layout, build
         self.check_level, self.alignment = build.check_level, build.alignment_in(layout)
         self.trace = open_trace.open_trace_for_replay(trace)
         self.events = int(self.trace.facts.events)
@@ -132,12 +133,21 @@ class ReplayedRecording:
                 for size in wave:
                     yield self.completed(classes, size) == self.events
 
+    def twin(self) -> ReplayedRecording | None:
+        """The same recording for another thread; None if nothing decoded can be shared."""
+        trace = self.trace.twin()
+        return ReplayedRecording(trace, self.layout, self.build) if trace else None
+
+    def learn(self, other: ReplayedRecording) -> None:
+        """Take over another one's replays, which count when they are asked for."""
+        self._ahead |= other._completed
+
     def _is_known(self, run: tuple[Classes, int]) -> bool:
         return run in self._completed or run in self._ahead
 
     @functools.cached_property
     def _twins(self) -> list[OpenTrace]:
-        others = range(len(os.sched_getaffinity(0)) - 1)
+        others = range(_processors() - 1)
         return list(filter(None, (self.trace.twin() for _ in others)))
 
     def _session(self, trace: OpenTrace, classes: Classes) -> Session:
@@ -154,6 +164,28 @@ class ReplayedRecording:
             session = Session(trace, arena, plan, self.layout, self.check_level, self.alignment)
             self._sessions[trace] = (classes, session)
         return session
+
+
+@contextmanager
+def replayed_ahead(
+    recordings: Sequence[ReplayedRecording],
+    work: Callable[[Sequence[ReplayedRecording]], object],
+) -> Iterator[None]:
+    """Do `work` on twins of the recordings in another thread; afterwards its replays are known."""
+    twins = [each.twin() for each in recordings] if _processors() > 1 else [None]
+    if not all(twins):
+        yield
+        return
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work, twins)
+        yield
+        done.result()
+    for recording, twin in zip(recordings, twins, strict=True):
+        recording.learn(twin)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 class SearchEnded(Exception):

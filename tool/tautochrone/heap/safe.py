@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 
 from tautochrone.console.bars import progress
@@ -18,13 +19,15 @@ def safe_heap(
     classes: Classes,
     alignment_bytes: int,
     lower_bytes: int | None = None,
+    guess_bytes: int | None = None,
 ) -> int:
     """The least heap that holds every recording, as do all sampled above it.
 
-    It has at least `lower_bytes`, where the search then starts. Raises TauError if there is none.
+    It has at least `lower_bytes`, where the search then starts. `guess_bytes` is close to the
+    smallest that holds. Raises TauError if there is none.
     """
-    found = 0
-    for found in progress(_steps(recordings, classes, alignment_bytes, lower_bytes), "safe heap"):
+    found, given = 0, (alignment_bytes, lower_bytes, guess_bytes)
+    for found in progress(_steps(recordings, classes, *given), "safe heap"):
         pass
     if not found:
         most = _most(recordings)
@@ -64,13 +67,8 @@ def _steps(
     samples: int | None = None,
 ) -> Iterator[int]:
     least = max(recording.lowest_bytes for recording in recordings)
-
-    def all_hold(sizes: Sequence[int]) -> Iterator[bool]:
-        each_holds = (recording.all_hold(classes, sizes) for recording in recordings)
-        return map(all, zip(*each_holds, strict=False))
-
     return safe_steps(
-        all_hold,
+        functools.partial(_all_hold, recordings, classes),
         lower_bytes or least,
         _most(recordings),
         samples or samples_of(sum(recording.events for recording in recordings)),
@@ -81,8 +79,31 @@ def _steps(
     )
 
 
+def _all_hold(
+    recordings: Sequence[Recording], classes: Classes, sizes: Sequence[int]
+) -> Iterator[bool]:
+    """Whether each size holds every recording, one after the other."""
+    each_holds = (recording.all_hold(classes, sizes) for recording in recordings)
+    return map(all, zip(*each_holds, strict=False))
+
+
 def _most(recordings: Sequence[Recording]) -> int:
     return min(recording.highest_bytes for recording in recordings)
+
+
+def bisect_ahead(
+    recordings: Sequence[Recording], classes: Classes, alignment_bytes: int, guess_bytes: int
+) -> None:
+    """Make the replays with which safe_heap begins, with the same guess."""
+    for _ in bisected_steps(
+        lambda size: all(_all_hold(recordings, classes, [size])),
+        max(recording.lowest_bytes for recording in recordings),
+        _most(recordings),
+        guess_bytes,
+        step_of(max(each.lowest_bytes for each in recordings), alignment_bytes),
+        descent_bytes=guess_bytes // GUESS_PART,
+    ):
+        pass
 
 
 def bisected_heap(

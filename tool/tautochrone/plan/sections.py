@@ -26,6 +26,7 @@ TLB = "tlb"  # a plan of tasks has this one
 CODE = "code"  # a plan of a kernel's code has this one
 WITHOUT_HEAP = {TLB: "TLB sets", CODE: "cold code"}  # a plan with one of these may have no heap
 NAMES = tuple(name for name in plan_format.SECTIONS if name != HEAP)
+LATER = ("verified", TLB, CODE)  # no recording alone makes them, so their modules are not loaded
 
 
 def _facts(place: str) -> dict[str, Any]:
@@ -112,7 +113,6 @@ class Section(Protocol):
 
 
 OTHERWISE: dict[str, Callable[..., Any]] = {
-    "make": lambda name, basis: None,
     "from_table": record_of,
     "to_table": lambda name, value: schema.table_of(value, plan_format.SECTIONS[name]),
     "document": lambda name, value: {name: section_named(name).to_table(value)},
@@ -142,7 +142,7 @@ def section_named(name: str) -> Section:
 def make_sections(basis: Basis) -> dict[str, Any]:
     """Return the value of each section of a plan from this basis, in the schema's order."""
     made: dict[str, Any] = {}
-    for name in NAMES:
+    for name in (each for each in NAMES if each not in LATER):
         value = section_named(name).make(replace(basis, sections=dict(made)))
         if value is not None:
             made[name] = value

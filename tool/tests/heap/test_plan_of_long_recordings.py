@@ -47,3 +47,23 @@ def test_a_part_is_searched_and_the_whole_confirmed(
     assert part.plan.heap_bytes < part.plain_heap_bytes
     assert part.plan.heap_bytes < 1.02 * whole.plan.heap_bytes
     assert completes(trace, "budget", part.plan.heap_bytes, part.plan)
+
+
+def test_the_whole_is_bisected_from_the_heaps_of_the_part_on_twins_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plain TLSF on a twin at the same time: each replay counts once, whoever made it."""
+    trace = random_trace(tmp_path / "t.tau", seed=4, events=3000, sizes=SIZES, others=False)
+    monkeypatch.setattr(plan, "EVENTS_SEARCHED_MAX", 2000)
+    monkeypatch.setattr(plan, "EVENTS_OF_PART", 1000)
+    taken: list[int] = []
+    learn = recordings.ReplayedRecording.learn
+
+    def learned(self: recordings.ReplayedRecording, other: recordings.ReplayedRecording) -> None:
+        taken.append(other.replays)
+        learn(self, other)
+
+    monkeypatch.setattr(recordings.ReplayedRecording, "learn", learned)
+    one, two = (made(trace, processors, monkeypatch) for processors in (1, 2))
+    assert (one.plan, one.replays, one.found) == (two.plan, two.replays, two.found)
+    assert len(taken) == 1 and taken[0] > 0

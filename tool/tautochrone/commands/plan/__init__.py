@@ -256,13 +256,14 @@ def command(
     inputs = [*traces, *filter(None, files.values())]
     for index, path in enumerate(outputs):
         output_file.check(path, force, [*inputs, *outputs[:index]], as_json)
-    from tautochrone.commands.plan import guarantee, printing
     from tautochrone.heap.plan import Wanted
 
     files["--header"] = header_path
     how = Wanted(**wanted, build=_build_of(build_path, alignment))
     is_shown = not any(map(output_file.is_stdout, outputs))
     if is_guaranteed:
+        from tautochrone.commands.plan import guarantee
+
         planned = guarantee.made_and_saved(traces, how, files, plan_path, force)
         if is_shown:
             how = replace(how, layout=planned.plan.layout)
@@ -274,10 +275,16 @@ def command(
     _refuse_alone({"--limits": limits_path, "--elf": elf_path, "--compare": is_compared})
     made = _made_and_saved(traces, how, files, plan_path, force)
     if is_shown:
-        result = printing.result_of(made, limit_bytes)
-        show = functools.partial(printing.show, made)
-        output.emit(as_json, "plan", result, lambda: show(traces, plan_path, header_path))
+        _show(made, limit_bytes, as_json, (traces, plan_path, header_path))
     return _ended(traces, made.endings, made.plan, limit_bytes)
+
+
+def _show(made: Made, limit_bytes: int | None, as_json: bool, files: tuple[Any, ...]) -> None:
+    """Print the plan."""
+    from tautochrone.commands.plan import printing
+
+    result = printing.result_of(made, limit_bytes)
+    output.emit(as_json, "plan", result, lambda: printing.show(made, *files))
 
 
 def _build_of(path: Path | None, alignment: int | None) -> Build:
