@@ -26,7 +26,7 @@ EXACT_ROUNDS_MAX = 16  # a start needs no certificate
 # The classes of a start that save most: all of them, then 3/4 of those, and so on.
 PART_NUMERATOR, PART_DENOMINATOR = 3, 4
 # How many sizes the search changes: those that save most, and those with the most bytes.
-SAVING_SIZES_MAX = 24
+SAVING_SIZES_MAX = 16
 LARGEST_SIZES_MAX = 8
 CHANGE_PREFIXES = (2, 4, 8, 12)
 CHANGE_FACTORS = (2, 1.5, 1.25, 0.8, 0.67, 0.5)
