@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.allocators import code_size, half_fit, ours, peers, programs, synthetic
+from bench.allocators import code_size, half_fit, host_speed, ours, peers, programs, synthetic
 from bench.allocators.images import PEERS, PeerMissing
 from bench.commands import first_line
 from bench.runner import Bench, Given
@@ -140,3 +140,4 @@ def measure(given: Given) -> dict[str, Any]:
 
 
 BENCH = Bench("allocators", measure)
+PARTS = (host_speed.BENCH,)

@@ -1,0 +1,217 @@
+// Replays the decoded events of a recording on several allocators of this process, in alternating
+// rounds: our TLSF, our budgeted heap, and a library's mi_malloc. All go through the same loop and
+// the same table of functions.
+//
+//     host_speed EVENTS SLOTS HEAP_BYTES ROUNDS TOUCH LIBRARY [SIZE COUNT] …
+//
+// With TOUCH 1, malloc and realloc are followed by a store to the object's first byte, as programs
+// do. Prints one line per round: nanoseconds of CPU time per free, of each allocator.
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "core/budget.h"
+#include "core/tlsf.h"
+#include "facts/gen/tau_trace_format.h"
+
+struct event {  // as tau_replay_dump writes it
+    uint64_t size_bytes;
+    uint32_t slot;
+    uint8_t op;
+    uint8_t align_log2;
+    uint16_t unused;
+};
+
+struct allocator {
+    void (*begin)(void);
+    void *(*malloc)(size_t size_bytes);
+    void *(*aligned_alloc)(size_t alignment, size_t size_bytes);
+    void *(*realloc)(void *pointer, size_t size_bytes);
+    void (*free)(void *pointer);
+};
+
+static void *memory;
+static size_t heap_bytes;
+static struct tau_budget_class classes[TAU_BUDGET_CLASSES_MAX];
+static size_t classes_count;
+static struct tau_tlsf *tlsf;
+static struct tau_budget *budget;
+
+static void fail(const char *cause) {
+    fprintf(stderr, "host_speed: %s\n", cause);
+    exit(1);
+}
+
+static void tlsf_begin(void) {
+    tlsf = tau_tlsf_init(memory, heap_bytes, 0);
+}
+
+static void *tlsf_malloc(size_t size_bytes) {
+    return tau_tlsf_malloc(tlsf, size_bytes);
+}
+
+static void *tlsf_aligned_alloc(size_t alignment, size_t size_bytes) {
+    return tau_tlsf_aligned_alloc(tlsf, alignment, size_bytes);
+}
+
+static void *tlsf_realloc(void *pointer, size_t size_bytes) {
+    return tau_tlsf_realloc(tlsf, pointer, size_bytes);
+}
+
+static void tlsf_free(void *pointer) {
+    (void)tau_tlsf_free(tlsf, pointer);
+}
+
+static void budget_begin(void) {
+    if (tau_budget_init(&budget, memory, heap_bytes, classes, classes_count) != TAU_OK) {
+        fail("no heap for these classes");
+    }
+}
+
+static void *budget_malloc(size_t size_bytes) {
+    return tau_budget_malloc(budget, size_bytes);
+}
+
+static void *budget_aligned_alloc(size_t alignment, size_t size_bytes) {
+    return tau_budget_aligned_alloc(budget, alignment, size_bytes);
+}
+
+static void *budget_realloc(void *pointer, size_t size_bytes) {
+    return tau_budget_realloc(budget, pointer, size_bytes);
+}
+
+static void budget_free(void *pointer) {
+    (void)tau_budget_free(budget, pointer);
+}
+
+static struct allocator peer;
+
+static void peer_begin(void) {
+}
+
+static void *peer_malloc(size_t size_bytes) {
+    return peer.malloc(size_bytes);
+}
+
+static void *peer_aligned_alloc(size_t alignment, size_t size_bytes) {
+    return peer.aligned_alloc(alignment, size_bytes);
+}
+
+static void *peer_realloc(void *pointer, size_t size_bytes) {
+    return peer.realloc(pointer, size_bytes);
+}
+
+static void peer_free(void *pointer) {
+    peer.free(pointer);
+}
+
+static const struct allocator allocators[] = {
+    {peer_begin, peer_malloc, peer_aligned_alloc, peer_realloc, peer_free},
+    {tlsf_begin, tlsf_malloc, tlsf_aligned_alloc, tlsf_realloc, tlsf_free},
+    {budget_begin, budget_malloc, budget_aligned_alloc, budget_realloc, budget_free},
+};
+#define ALLOCATORS (sizeof allocators / sizeof *allocators)
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+// The nanoseconds that all events take on ONE; objects that live to the end are freed then.
+static double replay(const struct allocator *one, const struct event *events, size_t count,
+                     void **objects, size_t slots, int is_touched) {
+    memset(objects, 0, slots * sizeof *objects);
+    one->begin();
+    const double start = now();
+    for (size_t i = 0; i < count; i++) {
+        void **const object = &objects[events[i].slot];
+        switch (events[i].op) {
+        case TAU_TRACE_OP_FREE:
+            one->free(*object);
+            *object = NULL;
+            continue;
+        case TAU_TRACE_OP_REALLOC:
+            *object = one->realloc(*object, events[i].size_bytes);
+            break;
+        case TAU_TRACE_OP_ALIGNED_ALLOC:
+            *object = one->aligned_alloc((size_t)1 << events[i].align_log2, events[i].size_bytes);
+            break;
+        case TAU_TRACE_OP_MALLOC:
+        case TAU_TRACE_OP_CALLOC:
+            *object = one->malloc(events[i].size_bytes);
+            break;
+        default:
+            continue;
+        }
+        if (*object == NULL && events[i].size_bytes != 0) {
+            fail("a request was refused");
+        }
+        if (is_touched && *object != NULL) {
+            *(volatile char *)*object = 1;
+        }
+    }
+    for (size_t slot = 0; slot < slots; slot++) {
+        one->free(objects[slot]);
+    }
+    return now() - start;
+}
+
+static void find_peer(const char *library) {
+    void *const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        fail(dlerror());
+    }
+    *(void **)&peer.malloc = dlsym(handle, "mi_malloc");
+    *(void **)&peer.aligned_alloc = dlsym(handle, "mi_aligned_alloc");
+    *(void **)&peer.realloc = dlsym(handle, "mi_realloc");
+    *(void **)&peer.free = dlsym(handle, "mi_free");
+    if (!peer.malloc || !peer.aligned_alloc || !peer.realloc || !peer.free) {
+        fail("the library is not mimalloc");
+    }
+}
+
+int main(int words_count, char **words) {
+    if (words_count < 7) {
+        fail("usage: EVENTS SLOTS HEAP_BYTES ROUNDS TOUCH LIBRARY [SIZE COUNT] …");
+    }
+    const size_t slots = strtoul(words[2], NULL, 10);
+    heap_bytes = strtoul(words[3], NULL, 10);
+    const int rounds = atoi(words[4]);
+    const int is_touched = atoi(words[5]);
+    find_peer(words[6]);
+    for (int i = 7; i + 1 < words_count && classes_count < TAU_BUDGET_CLASSES_MAX; i += 2) {
+        classes[classes_count].size_bytes = (uint32_t)strtoul(words[i], NULL, 10);
+        classes[classes_count++].count = (uint32_t)strtoul(words[i + 1], NULL, 10);
+    }
+    FILE *const file = fopen(words[1], "rb");
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0) {
+        fail("cannot read the events");
+    }
+    const size_t count = (size_t)ftell(file) / sizeof(struct event);
+    struct event *const events = malloc(count * sizeof *events);
+    void **const objects = malloc(slots * sizeof *objects);
+    rewind(file);
+    memory = mmap(NULL, heap_bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (events == NULL || objects == NULL || memory == MAP_FAILED ||
+        fread(events, sizeof *events, count, file) != count) {
+        fail("cannot read the events");
+    }
+    size_t frees = 0;
+    for (size_t i = 0; i < count; i++) {
+        frees += events[i].op == TAU_TRACE_OP_FREE;
+    }
+    for (int round = 0; round < rounds; round++) {
+        for (size_t which = 0; which < ALLOCATORS; which++) {
+            const double spent =
+                replay(&allocators[which], events, count, objects, slots, is_touched);
+            printf("%.3f%c", spent / (double)frees, which + 1 < ALLOCATORS ? ' ' : '\n');
+        }
+    }
+    return 0;
+}
