@@ -49,7 +49,7 @@ struct tau_budget_class_statistics {
 // - the plan is invalid (TAU_PLAN_INVALID, see status.h)
 // - the plan's regions do not fit, or have 2^27 * TAU_ALIGNMENT bytes (TAU_PLAN_TOO_LARGE)
 // Cost: linear in COUNT and in the tables (at most 4 KiB). It does not depend on the number of
-// buckets.
+// buckets. Stack on 32-bit targets: at most 850 bytes. Ports make the heap in the first malloc.
 enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t size_bytes,
                                 const struct tau_budget_class *classes, size_t count);
 

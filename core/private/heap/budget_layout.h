@@ -16,7 +16,7 @@ struct budget_layout {
     size_t count;
     uint8_t pair_of[TAU_BUDGET_CLASSES_MAX];  // class -> entry of the plan; class 0 has the largest
                                               // region
-    uint64_t start_units[TAU_BUDGET_CLASSES_MAX + 1];  // of each region, in TAU_ALIGNMENT; the end
+    uint32_t start_units[TAU_BUDGET_CLASSES_MAX + 1];  // of each region, in TAU_ALIGNMENT; the end
     uint32_t multiplier;
     unsigned hash_log2;
     unsigned owner_level;
@@ -73,19 +73,20 @@ static bool budget_place_regions(struct budget_layout *layout) {
         const uint64_t bucket = budget_bucket_for(pair->size_bytes) >> TAU_ALIGNMENT_LOG2;
         const uint64_t own = bucket & -bucket;
         const uint64_t unit = own < alignment_units ? own : alignment_units;
-        layout->start_units[class] = (end + unit - 1) & ~(unit - 1);
-        end = layout->start_units[class] + bucket * pair->count;
+        end = (end + unit - 1) & ~(unit - 1);
+        layout->start_units[class] = (uint32_t)end;
+        end += bucket * pair->count;
         if (end > BUDGET_DEDICATED_UNITS_MAX) {
             return false;
         }
     }
-    layout->start_units[layout->count] = end;
+    layout->start_units[layout->count] = (uint32_t)end;
     return true;
 }
 
 // Bytes of the in-use bits of CLASS. A gap after its buckets has bits too, which stay 0.
 static size_t budget_bits_bytes(const struct budget_layout *layout, size_t class) {
-    const uint32_t units = (uint32_t)(layout->start_units[class + 1] - layout->start_units[class]);
+    const uint32_t units = layout->start_units[class + 1] - layout->start_units[class];
     const struct tau_budget_class *const pair = &layout->pairs[layout->pair_of[class]];
     const uint32_t bucket = (uint32_t)budget_bucket_for(pair->size_bytes) >> TAU_ALIGNMENT_LOG2;
     return (size_t)((units + bucket - 1) / bucket + 31) / 32 * sizeof(uint32_t);
