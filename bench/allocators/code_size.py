@@ -83,7 +83,7 @@ def measure(isa_names: tuple[str, ...] = ("rv32", "m4")) -> list[dict[str, Any]]
                 sizes = our_sizes(system, isa_name, level)
                 rows.append({"name": system, "isa": isa_name, "check_level": level, **sizes})
         for name, peer in PEERS.items():
-            if isa_name not in peer.isas or name in ("dlmalloc_growing", "o1heap"):
+            if isa_name not in peer.isas or name in ("dlmalloc_growing", "o1heap", "half_fit"):
                 continue
             try:
                 rows.append({"name": name, "isa": isa_name, **peer_sizes(name, isa_name)})

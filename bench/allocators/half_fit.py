@@ -7,6 +7,9 @@ o1heap's C, version 2, comes in its crate, which cargo fetches. It is compiled a
 assertions, off or on, stand beside our checks of levels 0 and 1. On, malloc asserts that the block
 it takes is large enough and not in use; free, that the pointer lies in the heap, and that its block
 is in use and has a possible size. They read no neighbor's size and follow no link back.
+
+o1heap 3 is in no package. peers/packages/half_fit_library.c stands for it: our half-fit with two
+words before an object, an alignment of two words, and the same assertions.
 """
 
 import json
@@ -14,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.allocators import code_size
-from bench.allocators.images import OUT, RUST_PACKAGES, PeerMissing, run
+from bench.allocators.images import OUT, PACKAGED, RUST_PACKAGES, PeerMissing, run
 from tautochrone.machine.core_build import Build
 from tautochrone.machine.images import ISAS, build_image, core_image
 from tautochrone.machine.longest_path import bound_instructions
@@ -29,7 +32,9 @@ edition = "2021"
 o1heap = "={CRATE_VERSION}"
 """
 COLUMNS = ("rv32", "rv32zbb", "m4")
-FUNCTIONS = ("o1heapAllocate", "o1heapFree")
+O1HEAP = ("o1heapAllocate", "o1heapFree")
+OURS = ("tau_library_malloc", "tau_library_free")
+OURS_TITLE = "half-fit, geometry of o1heap 3 (ours)"
 ASSERTIONS = ("(void)(x)", "((x)?(void)0:__builtin_trap())")  # off, on
 
 
@@ -56,23 +61,23 @@ def flags(c_file: Path, check_level: int = 0) -> tuple[str, ...]:
     return (assertion, f"-I{OUT / 'o1heap'}", f"-I{c_file.parent}")
 
 
-def row(name: str, build: Build, c_file: Path | None) -> dict[str, Any]:
+def row(name: str, build: Build, c_file: Path | None, functions: tuple[str, ...]) -> dict[str, Any]:
     """`malloc / free` on each target, and bytes of code: of C_FILE, or of our TLSF."""
     level, optimize = build.check_level, build.optimize
     found: dict[str, Any] = {"name": name, "optimize": optimize, "check_level": level}
     for isa in COLUMNS:
         if c_file is None:
-            elf, names = core_image("tlsf", isa, build).elf, ("tau_tlsf_malloc", "tau_tlsf_free")
+            elf = core_image("tlsf", isa, build).elf
         else:
-            words = ("o1heap", isa, [c_file], flags(c_file, level), (), "tau_none", optimize)
-            elf, names = build_image(*words, keep=FUNCTIONS).elf, FUNCTIONS
-        found[isa] = " / ".join(str(bound_instructions(elf, each)) for each in names)
+            words = (c_file.stem, isa, [c_file], flags(c_file, level), (), "tau_none", optimize)
+            elf = build_image(*words, keep=functions).elf
+        found[isa] = " / ".join(str(bound_instructions(elf, each)) for each in functions)
     if c_file is None:
         found["code_m4_bytes"] = code_size.our_sizes("tlsf", "m4", level, optimize)["malloc_free"]
     else:
-        label = f"o1heap-m4-{level}{optimize}"
+        label = f"{c_file.stem}-m4-{level}{optimize}"
         built = code_size.compiled("m4", [c_file], (optimize, *flags(c_file, level)), label)
-        found["code_m4_bytes"] = code_size.linked("m4", built, FUNCTIONS, label)
+        found["code_m4_bytes"] = code_size.linked("m4", built, functions, label)
     return found
 
 
@@ -83,10 +88,11 @@ def measure() -> list[dict[str, Any]]:
     for build in (Build(level, optimize) for optimize in ("-O2", "-Os") for level in (0, 1)):
         title = f"o1heap 2, crate {CRATE_VERSION}"
         try:
-            rows.append(row(title, build, source()))
+            rows.append(row(title, build, source(), O1HEAP))
         except PeerMissing as cause:
             rows.append({"name": title, "optimize": build.optimize, "missing": cause.message})
-        rows.append(row("our TLSF", build, None))
+        rows.append(row(OURS_TITLE, build, PACKAGED / "half_fit_library.c", OURS))
+        rows.append(row("our TLSF", build, None, ("tau_tlsf_malloc", "tau_tlsf_free")))
     return rows
 
 

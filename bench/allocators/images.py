@@ -79,6 +79,7 @@ PEERS = {
     "newlib": Peer("newlib 3.3 malloc (Lea 2.6.4)", ("m4",), "libc"),
     "newlib-nano": Peer("newlib-nano 3.3 malloc", ("m4",), "libc", ("--specs=nano.specs",)),
     "o1heap": Peer("o1heap 2 (half-fit, crate 0.0.2)", kind="c"),
+    "half_fit": Peer("half-fit, geometry of o1heap 3 (ours)", kind="c"),
     "rlsf": Peer("rlsf 0.2.3 (TLSF)"),
     "talc": Peer("talc 5.1.1"),
     "dlmalloc": Peer("dlmalloc 0.2.14 (Lea 2.8), fixed arena"),

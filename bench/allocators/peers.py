@@ -24,7 +24,8 @@ def system(name: str, isa_name: str) -> library.TargetLibrary:
         return found
     if peer.kind == "rust":
         return library.TargetLibrary(name, isa_name, rust_library(name, isa.rust_target))
-    flags = ("-O2", "-ffreestanding", *half_fit.flags(half_fit.source()))
+    own = half_fit.flags(half_fit.source()) if name == "o1heap" else ()
+    flags = ("-O2", "-ffreestanding", *own)
     made = compile_c(isa, PACKAGED / f"{name}_library.c", flags, OUT / f"{name}-{isa_name}.o")
     return library.TargetLibrary(name, isa_name, made)
 

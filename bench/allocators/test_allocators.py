@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from bench import programs as inputs
-from bench.allocators import code_size, images, peers, programs, synthetic
+from bench.allocators import code_size, half_fit, images, peers, programs, synthetic
 from bench.commands import first_line
 from testing.golden import pinned
 from tautochrone.machine.core_build import Build
@@ -16,6 +16,7 @@ from tautochrone.replay import emulator, open_trace
 
 ISA = "m4"
 PEERS = ("newlib", "newlib-nano")
+HALF_FIT = "half_fit"
 GOLDEN = Path(__file__).with_name("golden.json")
 # Enough buckets for every kind to hit and to miss; a fixed plan, so that planners change nothing.
 PLAN = SimpleNamespace(classes=[(16, 40), (24, 40), (64, 40), (120, 10), (256, 10), (4096, 2)])
@@ -38,6 +39,18 @@ def test_ours_and_two_peers_on_one_trace(trace: Path) -> None:
         theirs = peers.counts(name, ISA, trace)
         assert theirs["free"].count == events["free"]
         assert theirs["malloc"].max > ours["malloc"].max, f"{name} is bounded more tightly"
+
+
+def test_our_half_fit_serves_a_trace(trace: Path) -> None:
+    """In an arena that TLSF does not need; no call takes more than its longest path."""
+    theirs = peers.counts(HALF_FIT, ISA, trace)
+    opened = open_trace.open_trace_for_replay(trace)
+    assert theirs["free"].count > opened.operations()["free"]  # realloc frees, too
+    assert theirs.refusals == 0
+    row = half_fit.row("", Build(0, "-O2"), half_fit.PACKAGED / "half_fit_library.c", half_fit.OURS)
+    malloc, free = map(int, row[ISA].split(" / "))
+    assert theirs["malloc"].max <= malloc and theirs["free"].max <= free
+    assert peers.safe_heap(HALF_FIT, ISA, trace) > int(opened.facts.peak_live_bytes)
 
 
 def maxima(system: str, level: int, isa: str) -> dict[str, dict[str, int]]:
