@@ -15,7 +15,9 @@
 #define BLOCKS_MAX 64u
 #define CLASS_MAX_BYTES 8192u
 // One call moves at most so many blocks between the heap and a magazine, and half a magazine.
-#define BATCH_MAX 16u
+#define BATCH_MAX 32u
+// Emptying frees at most so many rows of neighbors at once: each costs a free of TLSF.
+#define ROWS_MAX 8u
 // Magazines are made so many at once.
 #define GROUP_BYTES ((size_t)64 << 10)
 
@@ -62,44 +64,82 @@ void tau_magazines_stop(const void *pointer) {
 
 // ---- Giving to the heap ------------------------------------------------------------------------
 
-// The newest COUNT blocks of CLASS, or all. The lock is held, and MAGAZINES are this thread's, or
-// of a thread that is missing since a fork. Such a thread may have been in the middle of a change,
-// of which the child sees a part: what does not hold together stays in use for good.
-static void empty_class(struct tau_magazines *magazines, unsigned class, unsigned count) {
-    for (; count > 0 && magazines->blocks[class] != NULL; count--) {  // bound: COUNT
-        uintptr_t *const block = magazines->blocks[class];
-        if (magazines->is_orphan && (tau_magazines_class_at(block) != class ||
-                                     !tau_magazines_hold(block, magazines->mark))) {
-            break;
+// Blocks that follow each other: the heap gets them as one.
+struct row {
+    uintptr_t *first;
+    size_t bytes;
+};
+
+// Takes COUNT of the newest blocks of CLASS, or fewer: all, or so many that they are ROWS_MAX rows.
+// At least one if there are any. Returns the rows. A block after the first of its row says from now
+// on that it is free: nobody looks for it inside the row.
+static __attribute__((noinline)) unsigned take_rows(struct tau_magazines *magazines, unsigned class,
+                                                    unsigned count, struct row *rows) {
+    struct row *row = rows;
+    *row = (struct row){NULL, 0};
+    // bound: BATCH_MAX
+    for (; count > 0 && magazines->blocks[class] != NULL && row < rows + ROWS_MAX - 1; count--) {
+        uintptr_t *const block = tau_magazines_pop(magazines, class);
+        const uintptr_t offset = (uintptr_t)block - (uintptr_t)row->first;
+        if (offset == row->bytes) {
+            block[-1] |= TAU_UNLOCKED_FREE;
+        } else if (offset == -(uintptr_t)block_bytes(class)) {
+            row->first[-1] |= TAU_UNLOCKED_FREE;
+            row->first = block;
+        } else {
+            row += row->bytes != 0;
+            *row = (struct row){block, 0};
         }
-        (void)tau_magazines_pop(magazines, class);
-        (void)tau_unlocked_tlsf_free(tau_heap.spill, block);
-        tau_high_water.calls_count--;  // it counted when it came here
+        row->bytes += block_bytes(class);
+    }
+    return (unsigned)(row - rows) + (row->bytes != 0);
+}
+
+static __attribute__((noinline)) void free_rows(const struct row *rows, unsigned count) {
+    for (; count > 0; count--, rows++) {  // bound: ROWS_MAX
+        tau_unlocked_tlsf_free_row(tau_heap.spill, rows->first, rows->bytes);
+        tau_high_water.calls_count--;  // the objects counted when they came here
     }
 }
 
-static bool empty(struct tau_magazines *magazines) {
+// The lock is held.
+static void empty_class(struct tau_magazines *magazines, unsigned class, unsigned count) {
+    struct row rows[ROWS_MAX];
+    free_rows(rows, take_rows(magazines, class, count, rows));
+}
+
+// How many of the newest blocks of CLASS hold together, at most as many as one call moves. A thread
+// that is missing since a fork may have been in the middle of a change, of which the child sees a
+// part.
+static unsigned count_sound(const struct tau_magazines *orphan, unsigned class) {
+    const uintptr_t *block = orphan->blocks[class];
+    unsigned count = 0;
+    while (count < batch_of(class) && block != NULL && tau_magazines_class_at(block) == class &&
+           tau_magazines_hold(block, orphan->mark)) {  // bound: BATCH_MAX
+        block = (const uintptr_t *)block[0];
+        count++;
+    }
+    return count;
+}
+
+// Whether there were any blocks. IS_TORN: what does not hold together stays in use for good.
+static bool empty(struct tau_magazines *magazines, bool is_torn) {
     bool has_blocks = false;
     for (unsigned class = 1; class < TAU_MAGAZINES_CLASSES; class++) {
-        tau_lock_take();
-        enter(magazines);
-        has_blocks = has_blocks || magazines->blocks[class] != NULL;
-        empty_class(magazines, class, BLOCKS_MAX);
-        leave(magazines);
-        tau_lock_release();
+        while (magazines->blocks[class] != NULL) {  // bound: BLOCKS_MAX
+            has_blocks = true;
+            tau_lock_take();
+            enter(magazines);
+            const unsigned count = is_torn ? count_sound(magazines, class) : batch_of(class);
+            if (count == 0) {
+                magazines->blocks[class] = NULL;
+            }
+            empty_class(magazines, class, count);
+            leave(magazines);
+            tau_lock_release();
+        }
     }
     return has_blocks;
-}
-
-static void remove(struct tau_magazines *magazines) {
-    struct tau_magazines **place = &all;
-    while (*place != magazines) {  // bound: threads
-        place = &(*place)->next;
-    }
-    *place = magazines->next;
-    ended_calls += magazines->calls;
-    magazines->next = unused;
-    unused = magazines;
 }
 
 // ---- Of a thread -------------------------------------------------------------------------------
@@ -117,11 +157,17 @@ static void make_group(void) {
     }
 }
 
-static struct tau_magazines *orphan(void) {
+// An orphan, which nobody else finds from now on, or NULL.
+static struct tau_magazines *claim_orphan(void) {
+    tau_lock_take();
     struct tau_magazines *found = all;
     while (found != NULL && !found->is_orphan) {  // bound: threads
         found = found->next;
     }
+    if (found != NULL) {
+        found->is_orphan = false;
+    }
+    tau_lock_release();
     return found;
 }
 
@@ -150,32 +196,37 @@ static struct tau_magazines *make(void) {
     return made;
 }
 
-static void drop(struct tau_magazines *magazines) {
-    (void)empty(magazines);
+// IS_TORN: they were an orphan's. They stay in the list meanwhile, so that a child of another
+// thread's fork finds them.
+static bool drop(struct tau_magazines *magazines, bool is_torn) {
+    const bool has_blocks = empty(magazines, is_torn);
     tau_lock_take();
-    remove(magazines);
+    struct tau_magazines **place = &all;
+    while (*place != magazines) {  // bound: threads
+        place = &(*place)->next;
+    }
+    *place = magazines->next;
+    ended_calls += magazines->calls;
+    magazines->next = unused;
+    unused = magazines;
     tau_lock_release();
+    return has_blocks;
 }
 
 static bool drop_orphans(void) {
     bool has_blocks = false;
-    for (;;) {  // bound: threads that are missing since a fork
-        tau_lock_take();
-        struct tau_magazines *const found = orphan();
-        tau_lock_release();
-        if (found == NULL) {
-            return has_blocks;
-        }
-        has_blocks = true;
-        drop(found);
+    struct tau_magazines *found;
+    while ((found = claim_orphan()) != NULL) {  // bound: threads that are missing since a fork
+        has_blocks = drop(found, true) || has_blocks;
     }
+    return has_blocks;
 }
 
 // At the end of a thread. What it frees later goes to the heap.
 static void end(void *magazines) {
     tau_magazines_mine = &ended;
     if (tau_calls_enter()) {
-        drop(magazines);
+        (void)drop(magazines, false);
         tau_spill_return_if_due();
         tau_lock_leave();
     } else {
@@ -191,7 +242,7 @@ static __attribute__((noinline, cold)) void open_mine(void) {
     if (made != NULL && pthread_setspecific(key, made) == 0) {
         tau_magazines_mine = made;
     } else if (made != NULL) {
-        drop(made);
+        (void)drop(made, false);
     }
 }
 
@@ -259,7 +310,7 @@ bool tau_magazines_take_back(void *pointer) {
 bool tau_magazines_empty(void) {
     const bool had_orphans = tau_magazines_are_on && drop_orphans();
     struct tau_magazines *const mine = tau_magazines_mine;
-    return (mine->state == TAU_MAGAZINES_OPEN && empty(mine)) || had_orphans;
+    return (mine->state == TAU_MAGAZINES_OPEN && empty(mine, false)) || had_orphans;
 }
 
 bool tau_magazines_hold_freed(const void *pointer) {

@@ -34,7 +34,8 @@
 #define RUN_MIN_BYTES ((size_t)64 << 10)
 #define RUNS_MAX 256u
 // Pages are returned again when a part of what was in use is free, but at least some bytes. These
-// double each time that the program has used again what it had returned, else they are halved.
+// become four times as many each time that the program has used again what it had returned, else
+// they are halved: several returns often follow one growth.
 #define DROP_PART 8
 #define DROP_MIN_BYTES ((size_t)16 << 10)
 #define DROP_MAX_BYTES ((size_t)32 << 20)
@@ -200,8 +201,8 @@ static void adapt(struct tau_spill_returns *returns) {
     static size_t low_bytes;  // in use the last time
     const size_t high_bytes = returns->high_bytes;
     const size_t used_bytes = tau_unlocked_tlsf_used_bytes(tau_heap.spill);
-    if (high_bytes >= low_bytes + least_bytes / 2 && least_bytes < DROP_MAX_BYTES) {
-        least_bytes *= 2;
+    if (high_bytes >= low_bytes + least_bytes / 2) {
+        least_bytes = 4 * least_bytes < DROP_MAX_BYTES ? 4 * least_bytes : DROP_MAX_BYTES;
     } else if (high_bytes < low_bytes + least_bytes / 8 && least_bytes > DROP_MIN_BYTES) {
         least_bytes /= 2;
     }

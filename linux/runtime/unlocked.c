@@ -52,6 +52,10 @@
 
 #include "core/pools.c"
 
+#include "linux/runtime/unlocked.h"
+
+_Static_assert(TAU_UNLOCKED_FREE == TLSF_FREE, "the flag is the heap's");
+
 bool tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes) {
     struct tlsf_fields *const fields = tlsf_fields_of(heap);
     tau_word *const end = tlsf_after(tlsf_at(heap, fields->lowest), fields->span_bytes);
@@ -144,6 +148,13 @@ void *tau_unlocked_tlsf_carve(struct tau_tlsf *heap, size_t block_bytes, size_t 
         payload[-1] = rest;
     }
     return first;
+}
+
+void tau_unlocked_tlsf_free_row(struct tau_tlsf *heap, void *first, size_t bytes) {
+    tau_word *const payload = first;
+    payload[-1] = (payload[-1] & TLSF_PREVIOUS_FREE) + bytes;
+    (void)tau_unlocked_tlsf_free(heap, payload);
+    payload[-1] |= TAU_UNLOCKED_FREE;  // it may have joined the block before it
 }
 
 size_t tau_unlocked_pool_max_bytes(void) {

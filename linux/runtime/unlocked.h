@@ -5,10 +5,14 @@
 #define TAU_LINUX_RUNTIME_UNLOCKED_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/budget.h"
 #include "core/pools.h"
 #include "core/tlsf.h"
+
+// In a block's header: the block is free.
+#define TAU_UNLOCKED_FREE ((uintptr_t)1)
 
 // Lengthens a heap of one pool by SIZE_BYTES, a multiple of TAU_ALIGNMENT, that lie directly after
 // it, so that objects reach from the old memory into the new. Fails if and only if the header, the
@@ -28,6 +32,9 @@ void *tau_unlocked_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes);
 // Makes COUNT used blocks that follow each other, each of BLOCK_BYTES with its header, the last one
 // perhaps a little larger. Returns the first object, or NULL if there is no room for all of them.
 void *tau_unlocked_tlsf_carve(struct tau_tlsf *heap, size_t block_bytes, size_t count);
+// Frees used blocks that follow each other as one of BYTES. All headers after the first have
+// TAU_UNLOCKED_FREE by now, so that no object in the free block is freed twice.
+void tau_unlocked_tlsf_free_row(struct tau_tlsf *heap, void *first, size_t bytes);
 enum tau_status tau_unlocked_tlsf_free(struct tau_tlsf *heap, void *pointer);
 void *tau_unlocked_budget_malloc(struct tau_budget *heap, size_t size_bytes);
 // Also frees blocks of pools.

@@ -236,21 +236,44 @@ def test_misuse_without_a_plan(
     assert done.document["is_complete"]
 
 
+def returned(places: list[int], most: int, units: int) -> int:
+    """How many of the blocks at PLACES, newest first, go back to the heap."""
+    rows = 0
+    start = end = -units  # of the row, in units of 16 bytes; before any block
+    for count, place in enumerate(places[:most]):
+        if rows == 8:
+            return count
+        if place == end and rows:
+            end += units
+        elif place == start - units and rows:
+            start = place
+        else:
+            rows, start, end = rows + 1, place, place + units
+    return most
+
+
+@pytest.mark.parametrize("step", [1, 99, 3, 51, 37])
 @pytest.mark.parametrize("size", [24, 120, 200, 1000, 1048])
 def test_how_a_magazine_is_filled_and_emptied(
-    build: Build, run: RunProgram, size: int
+    build: Build, run: RunProgram, size: int, step: int
 ) -> None:
-    """[RUN-25] By the heap's peak, and by the order in which freed objects come back."""
-    filled, taken = run(build("runtime_batches"), size).stdout.splitlines()
-    block = (size + 7) // 16 * 16 + 16
-    most = min(64, 8192 // block)
-    refills = [min(1 << step, most // 2, 16) for step in range(100)]
+    """[RUN-25] By the heap's peak, and by the order in which freed objects come back. Those that do
+    not are in rows of free blocks, where each is still known to be free.
+    """
+    lines = run(build("runtime_batches"), size, step).stdout.splitlines()
+    filled, freed_at, taken, freed_twice = lines
+    assert freed_twice == "0"
+    units = (size + 7) // 16 + 1
+    most = min(64, 512 // units)
+    refills = [min(1 << power, most // 2, 32) for power in range(100)]
     expected = [str(blocks) for refill in refills for blocks in [refill] + [0] * (refill - 1)]
     assert filled.split() == expected[:100]
+    places = [int(place) for place in freed_at.split()]
     magazine: list[int] = []
     for freed in range(100):
         if len(magazine) == most:
-            del magazine[-min(most // 2, 16) :]
+            newest = [places[index] for index in magazine[::-1]]
+            del magazine[-returned(newest, min(most // 2, 32), units) :]
         magazine.append(freed)
     assert [int(index) for index in taken.split()] == magazine[::-1]
 

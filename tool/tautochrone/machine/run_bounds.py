@@ -32,10 +32,10 @@ PLANNED = {
     *("tau_budget_malloc", "tau_pools_malloc", "tau_budget_free"),
     *("tau_unlocked_budget_malloc", "tau_unlocked_pools_malloc", "tau_unlocked_budget_free"),
 }
-# Rounds of the only loop of each: BATCH_MAX of magazines.c.
+# Rounds of the only loop of each: BATCH_MAX and ROWS_MAX of magazines.c.
 ROUNDS = {
-    name: 16
-    for name in ("tau_unlocked_tlsf_carve", "tau_magazines_allocate", "tau_magazines_take_back")
+    **dict.fromkeys(("tau_unlocked_tlsf_carve", "tau_magazines_allocate", "take_rows"), 32),
+    "free_rows": 8,
 }
 # Also left out: with several threads nothing but heaps of tasks.
 WAYS = {"": COLORED, "_alone": SHARED}
