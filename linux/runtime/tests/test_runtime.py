@@ -17,6 +17,7 @@ import pytest
 from testing.recorded import Build
 from testing.runtime import MakePlan, RunProgram
 
+ROOT = Path(__file__).resolve().parents[3]
 # Names of plans: heap bytes, then classes. In the small one most objects are spilled.
 PLANS = {
     "none": None,
@@ -85,6 +86,15 @@ def test_fork_while_others_allocate(
     assert (done.status, done.stdout) == (0, "done\n"), done.stderr
 
 
+@pytest.mark.parametrize("kind", ["plain", "nested", "nested, alone"])
+def test_a_child_has_none_of_the_queue(build: Build, kind: str) -> None:
+    """Those who wait, and how often they were passed, are the parent's. A child that a handler made
+    in the middle of a call owns the lock.
+    """
+    program = build("runtime_forked_lock", "-D_GNU_SOURCE", f"-I{ROOT}", made="forked-lock")
+    assert subprocess.run([program, kind], capture_output=True, text=True).stdout == "done\n"
+
+
 def test_children_with_the_thread_id_of_another(build: Build, run: RunProgram) -> None:
     """After vfork, and after a clone without fork handlers: nobody sleeps forever at the lock."""
     done = run(build("runtime_clone"))
@@ -108,8 +118,7 @@ def test_a_waiting_thread_is_passed_seldom(build: Build, threads: int, kind: str
     they wait for it, unless it does not come for a second, and are woken when it is their turn. A
     real-time thread is not passed at all.
     """
-    root = Path(__file__).resolve().parents[3]
-    lock = (f"-I{root}", root / "linux/runtime/lock.c")
+    lock = (f"-I{ROOT}", ROOT / "linux/runtime/lock.c")
     program = build("runtime_turns", "-D_GNU_SOURCE", *map(str, lock))
     bounds = {"fair": (128, 128 + threads - 1), "real-time": (0, 0), "late": (10_000, 2**32)}
     least, most = bounds[kind]
