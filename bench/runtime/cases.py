@@ -16,9 +16,12 @@ from typing import Any
 from bench.commands import cpu_seconds
 from bench.runner import Bench, Given
 from bench.runtime import answers
-from bench.runtime.programs import HERE, INPUTS, Allocator, allocators, built
+from bench.runtime.programs import HERE, INPUTS, Allocator, allocators, built, planned
+from tautochrone.run import exchange
 
 ROUNDS = 7
+# With it every call of the threads takes the lock.
+PLAN = "plan 1 67108864 64*64 128*64 256*64 512*64 1040*64\n"
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,14 @@ class Case:
     most: float
     variables: dict[str, str] = field(default_factory=dict)
     unit: str = "CPU seconds"  # or "seconds", or "KiB": what the command prints
+    plan: str = ""  # ours runs on it
 
     def measured(self, one: Allocator) -> float:
         """One run with this allocator."""
         variables = self.variables | one.variables
+        if self.plan and one.name == "ours":
+            with exchange.opened(self.plan) as shared:
+                return cpu_seconds(planned(shared, self.words), self.variables)
         if self.unit == "CPU seconds":
             return cpu_seconds(self.words, variables)
         start = time.monotonic()
@@ -51,8 +58,9 @@ def cases(folder: Path, scale: int) -> dict[str, Case]:
     (workers,) = (one for one in answers.programs() if one.name == "node-workers")
     (folder / "x.js").write_text(workers.files["x.js"])
 
-    def pairs(threads: int, *sizes: str) -> Case:
-        return Case([program, *sizes, str(threads), str(scale * 1_000_000 // threads)], 1.2)
+    def pairs(threads: int, *sizes: str, most: float = 1.2, plan: str = "") -> Case:
+        words = [program, *sizes, str(threads), str(scale * 1_000_000 // threads)]
+        return Case(words, most, plan=plan)
 
     found = {
         "lone pairs of 64 bytes": pairs(1, "64", "1"),
@@ -60,6 +68,12 @@ def cases(folder: Path, scale: int) -> dict[str, Case]:
         "two threads, pairs of 16 to 1,039 bytes": pairs(2, "16", "1024"),
         "eight threads, pairs of 64 bytes": pairs(8, "64", "1"),
         "eight threads, pairs of 16 to 1,039 bytes": pairs(8, "16", "1024"),
+        "two threads on a plan, pairs of 16 to 1,039 bytes": pairs(
+            2, "16", "1024", most=10, plan=PLAN
+        ),
+        "eight threads on a plan, pairs of 16 to 1,039 bytes": pairs(
+            8, "16", "1024", most=14, plan=PLAN
+        ),
         "python, five threads, PYTHONMALLOC=malloc": Case(
             python, 1.0, {"PYTHONMALLOC": "malloc"}
         ),

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from bench.commands import ROOT, compiled
 from tautochrone import native
+from tautochrone.record.session import VARIABLE
 from tautochrone.replay.systems import process
+from tautochrone.run import exchange
 
 HERE = Path(__file__).resolve().parent
 INPUTS = tomllib.loads((HERE / "inputs.toml").read_text(encoding="utf-8"))
@@ -29,6 +31,13 @@ def allocators() -> list[Allocator]:
     libraries = {"glibc": "libc.so.6", "ours": str(native.DIRECTORY / "libtau_run.so")}
     libraries |= {each.name: found for each in process.SYSTEMS if (found := each.found())}
     return [Allocator(name, {"LD_PRELOAD": library}) for name, library in libraries.items()]
+
+
+def planned(shared: exchange.Exchange, command: list[str]) -> list[str]:
+    """The command on a plan, as `tau run` starts it: the variable names its pid."""
+    library = allocators()[1].variables["LD_PRELOAD"]
+    words = f'export {VARIABLE}="{shared.value("$$")}" LD_PRELOAD={library}; exec "$@"'
+    return ["sh", "-c", words, "sh", *command]
 
 
 def programs(folder: Path) -> dict[str, list[str]]:

@@ -15,9 +15,8 @@ from typing import Any
 from bench.commands import ROOT
 from bench.runner import Bench, Given, conditions, reached
 from bench.runtime import answers, cases, colors
-from bench.runtime.programs import HERE, Allocator, allocators, built, programs
+from bench.runtime.programs import HERE, Allocator, allocators, built, planned, programs
 from tautochrone.console.output import note
-from tautochrone.record.session import VARIABLE
 from tautochrone.run import exchange
 
 ROUNDS = 10
@@ -58,13 +57,6 @@ def measure_program(
             found["seconds"] = min(found["seconds"], seconds)
             found["peak_kib"] = min(found["peak_kib"], peak_kib)
     return best
-
-
-def planned(shared: exchange.Exchange, command: list[str]) -> list[str]:
-    """The command on CALLS_PLAN, as `tau run` starts it: the variable names its pid."""
-    library = allocators()[1].variables["LD_PRELOAD"]
-    words = f'export {VARIABLE}="{shared.value("$$")}" LD_PRELOAD={library}; exec "$@"'
-    return ["sh", "-c", words, "sh", *command]
 
 
 def measure_calls(folder: Path, compared: list[Allocator], rounds: int, scale: int) -> Any:

@@ -33,6 +33,12 @@ def test_hard_cases_are_measured(tmp_path: Path) -> None:
     assert {case.unit for case in found.values()} >= {"CPU seconds", "KiB"}
     row = cases.compared(found["eight threads, pairs of 64 bytes"], rounds=1)
     assert 0 <= row["ours"] < 5 and 0 <= row["glibc"] < 5
+    pairs = "pairs of 16 to 1,039 bytes"
+    planned, unplanned = (
+        found[f"two threads{which}, {pairs}"].measured(allocators()[1])
+        for which in (" on a plan", "")
+    )
+    assert planned > unplanned  # each call takes the lock
     freed = found["resident after 1 GiB of 1,000 bytes each is freed"]
     for one in allocators()[:2]:
         assert 500 < freed.measured(one) < 10_000

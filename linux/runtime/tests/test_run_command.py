@@ -4,6 +4,7 @@ Method: run small programs on plans whose outcome is known.
 """
 
 import errno
+import fcntl
 import os
 import re
 import shlex
@@ -17,6 +18,7 @@ import pytest
 
 from tautochrone.commands.plan import Margin
 from tautochrone.heap.margin import DEFAULT
+from tautochrone.record import session
 from testing.recorded import Build, Tau
 from testing.runtime import MakePlan, RunProgram, settings_variables
 
@@ -26,6 +28,7 @@ KEYS = {
     *("spill_peak", "refusals", "first_refusal", "sites", "bounds", "guarantee", "colors"),
     *("exit_status", "signal"),
 }
+SEALS = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK
 # Allocates COUNT objects of SIZE, frees none.
 OBJECTS = "import ctypes\nm = ctypes.CDLL(None).malloc\nm.restype = ctypes.c_void_p\n"
 
@@ -271,6 +274,38 @@ def test_damaged_settings_end_the_program(text: str) -> None:
         done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (125, "")
     assert "the settings' plan is damaged" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "seals", "inode_more", "report_more"),
+    [
+        (125, "memory", SEALS, 0, 0),
+        (0, "memory", fcntl.F_SEAL_GROW, 0, 0),
+        (0, "memory", fcntl.F_SEAL_SHRINK, 0, 0),
+        (0, "memory", SEALS, 1, 0),
+        (0, "memory", SEALS, 0, 1 << 20),
+        (0, "disk", 0, 0, 0),
+        (0, "closed", 0, 0, 0),
+    ],
+)
+def test_only_the_shared_file_is_read(
+    tmp_path: Path, status: int, kind: str, seals: int, inode_more: int, report_more: int
+) -> None:
+    """[RUN-19] By its inode, its seals and its size; here its plan would end the program."""
+    text = bytes(4096) + b"plan damaged\nchildren 1\n"
+    (tmp_path / "file").write_bytes(text)
+    memory = os.memfd_create("shared", os.MFD_ALLOW_SEALING)
+    file = os.open(tmp_path / "file", os.O_RDWR) if kind == "disk" else memory
+    os.pwrite(memory, text, 0)
+    fcntl.fcntl(memory, fcntl.F_ADD_SEALS, seals)
+    words = (file, os.fstat(file).st_ino + inode_more, 4096 + report_more)
+    with settings_variables() as variables:
+        variables[session.VARIABLE] = session.run_value(0, words, str(tmp_path / "missing"))
+        given = () if kind == "closed" else (file,)
+        done = subprocess.run(["/bin/echo"], env=variables, capture_output=True, pass_fds=given)
+    for each in {file, memory}:
+        os.close(each)
+    assert done.returncode == status, done.stderr
 
 
 def test_programs_that_cannot_be_served(tau: Tau, tmp_path: Path) -> None:
