@@ -288,11 +288,13 @@ def test_damaged_settings_end_the_program(text: str) -> None:
         (0, "closed", 0, 0, 0),
     ],
 )
-def test_only_the_shared_file_is_read(
+def test_only_the_shared_file_is_used(
     tmp_path: Path, status: int, kind: str, seals: int, inode_more: int, report_more: int
 ) -> None:
-    """[RUN-19] By its inode, its seals and its size; here its plan would end the program."""
-    text = bytes(4096) + b"plan damaged\nchildren 1\n"
+    """[RUN-19] By its inode, its seals and its size; here its plan would end the program. No other
+    gets a report.
+    """
+    text = bytes(4096) + b"plan damaged\n"
     (tmp_path / "file").write_bytes(text)
     memory = os.memfd_create("shared", os.MFD_ALLOW_SEALING)
     file = os.open(tmp_path / "file", os.O_RDWR) if kind == "disk" else memory
@@ -300,12 +302,17 @@ def test_only_the_shared_file_is_read(
     fcntl.fcntl(memory, fcntl.F_ADD_SEALS, seals)
     words = (file, os.fstat(file).st_ino + inode_more, 4096 + report_more)
     with settings_variables() as variables:
-        variables[session.VARIABLE] = session.run_value(0, words, str(tmp_path / "missing"))
+        del variables[session.VARIABLE]
+        (tmp_path / str(file)).write_bytes(text)  # where it would be if it were not inherited
+        value = session.run_value("$$", words, str(tmp_path))
+        command = ["sh", "-c", f'export {session.VARIABLE}="{value}"; exec ls /proc/self/fd']
         given = () if kind == "closed" else (file,)
-        done = subprocess.run(["/bin/echo"], env=variables, capture_output=True, pass_fds=given)
+        done = subprocess.run(command, env=variables, capture_output=True, pass_fds=given)
+    found = os.pread(file, len(text), 0)
     for each in {file, memory}:
         os.close(each)
-    assert done.returncode == status, done.stderr
+    assert (done.returncode, found == text) == (status, status == 0), done.stderr
+    assert status != 0 or len(done.stdout.split()) == 4 + len(given)  # none stays open
 
 
 def test_programs_that_cannot_be_served(tau: Tau, tmp_path: Path) -> None:
@@ -497,7 +504,7 @@ def test_a_program_that_closes_all_descriptors(
     run: RunProgram, plan: MakePlan, tmp_path: Path, way: str
 ) -> None:
     """And becomes another by exec: that one finds its plan all the same, and no other file in the
-    descriptor's place is written.
+    descriptor's place is written. Nor does the way to its plan stay open.
     """
     other = tmp_path / "other"
     other.write_bytes(bytes(1 << 20))
@@ -507,11 +514,12 @@ import os
 number = {SHARED}
 os.closerange(3, 65536)
 {replace if way == "replaced" else ""}
-os.execvp("seq", ["seq", "3"])
+os.execvp("ls", ["ls", "/proc/self/fd"])
 """
     done = run("python3", "-S", "-c", code, options=("--plan", plan(1 << 24)))
-    assert (done.status, done.stdout) == (0, "1\n2\n3\n")
-    assert done.document["is_complete"] and done.document["program"].endswith("seq")
+    left = 5 if way == "replaced" else 4
+    assert (done.status, len(done.stdout.split())) == (0, left), done.stdout
+    assert done.document["is_complete"] and done.document["program"].endswith("ls")
     assert other.read_bytes() == bytes(1 << 20)
 
 
