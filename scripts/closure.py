@@ -32,7 +32,7 @@ LARGER = {
     "heap on pages": 4660,
     "TLB colors": 3090,
     "recorder of Linux programs": 3300,
-    "library of `tau run`": 9170,
+    "library of `tau run`": 9210,
     "kernel of slots": 2550,
     "kernel of tasks": 4020,
     "tile, without a unit": 2100,
