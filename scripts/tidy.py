@@ -33,7 +33,7 @@ LINE_SUFFIXES = {".c", ".h", ".py", ".sh", ".sv", ".svh", ".cpp", ".hpp", ".rs",
 SHOWN_AS_IT_IS = ("```sh", "```console")
 FUNCTION_LINES_MAX = 70
 DOCUMENT_LINES_MAX = {"README.md": 150, "DESIGN.md": 200, "SPEC.md": 100}
-FILE_LINES_MAX = {".c": 600, ".h": 600, ".hpp": 600, ".py": 600, ".rs": 600, ".sh": 200}
+FILE_LINES_MAX = {".c": 600, ".h": 600, ".hpp": 600, ".py": 600, ".rs": 600, ".sh": 200, ".sv": 600}
 TIME_LIMIT = re.compile(r"\b(?:timeout=|\w*(?:SECONDS|TIMEOUT)\w* = )(\d+(?:\.\d+)?)\b(?! \*)")
 TIME_LIMIT_SECONDS_MIN = 300
 IMPATIENT = "# it is to end early"

@@ -212,8 +212,6 @@ module tau_tile
   logic [1:0]          frame_we, answer_window;
   logic [1:0][3:0]     frame_be;
   logic [1:0][31:0]    frame_wdata;
-  logic unused_port;
-  assign unused_port = ^{frame_we[0], frame_be[0], frame_wdata[0], answer_window[0]};
 
   tau_tile_port #(
     .PageBits   (PageBits),
@@ -404,55 +402,34 @@ module tau_tile
     end
   end
 
-  // The frames: through the window, or untranslated. The port lets a local access go only when no
-  // window access is on its way, so the two never meet.
-  logic                frames_take, data_frame_take;
-  logic                frame_special, frame_special_q, instr_special_q;
-  logic [WordBits-1:0] frame_word;
-  logic [31:0]         memory_rdata, instr_memory_rdata, special_rdata;
-  assign frames_take = local_take && part == PartFrames;
-  assign instr_frame_gnt = !stall[2];
-  assign data_frame_gnt = !stall[3];
-  assign data_frame_take = data_frame_req && data_frame_gnt;
-  assign frame_word = frames_take ? data_addr[WordBits+1:2] : data_frame_word;
-  assign frame_special = SpecialFrames && frame_word[WordBits-1];
-
-  // The host keeps the pages and stores only what was written. A fetch does not see a write of the
-  // same cycle. Not reset: a memory.
-  always_ff @(posedge clk_i) begin
-    if (instr_frame_req && instr_frame_gnt) begin
-      instr_memory_rdata <= tau_host_pkg::tau_host_frame_read(tile_i, 32'(instr_frame_word));
-    end
-    if ((data_frame_take || frames_take) && !frame_special) begin
-      if (frames_take ? data_we : frame_we[1]) begin
-        tau_host_pkg::tau_host_frame_write(tile_i, 32'(frame_word),
-                                           frames_take ? data_wdata : frame_wdata[1],
-                                           32'(frames_take ? data_be : frame_be[1]));
-      end else begin
-        memory_rdata <= tau_host_pkg::tau_host_frame_read(tile_i, 32'(frame_word));
-      end
-    end
-  end
-  `TAU_ASSERT(FramesTakenOnce, !(frames_take && data_frame_req))
-
-  // A special frame cannot be executed: a fetch of it gives 0, an illegal instruction.
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) {frame_special_q, instr_special_q} <= '0;
-    else begin
-      if (data_frame_take || frames_take) frame_special_q <= frame_special;
-      if (instr_frame_req && instr_frame_gnt) begin
-        instr_special_q <= SpecialFrames && instr_frame_word[WordBits-1];
-      end
-    end
-  end
-  assign data_frame_rdata = frame_special_q ? special_rdata : memory_rdata;
-  assign instr_frame_rdata = instr_special_q ? '0 : instr_memory_rdata;
-
-  logic [31:0] awake_cycles;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) awake_cycles <= '0;
-    else awake_cycles <= core_sleep ? '0 : awake_cycles + 32'd1;
-  end
+  assign {data_frame_gnt, instr_frame_gnt} = ~stall[3:2];
+  logic        frame_special;
+  logic [31:0] special_rdata;
+  tau_tile_frames #(
+    .WordBits     (WordBits),
+    .SpecialFrames(SpecialFrames)
+  ) u_frames (
+    .clk_i,
+    .rst_ni,
+    .tile_i,
+    .fetch_i        (instr_frame_req && instr_frame_gnt),
+    .fetch_word_i   (instr_frame_word),
+    .fetch_rdata_o  (instr_frame_rdata),
+    .window_req_i   (data_frame_req),
+    .window_gnt_i   (data_frame_gnt),
+    .window_word_i  (data_frame_word),
+    .window_we_i    (frame_we[1]),
+    .window_be_i    (frame_be[1]),
+    .window_wdata_i (frame_wdata[1]),
+    .local_i        (local_take && part == PartFrames),
+    .local_word_i   (data_addr[WordBits+1:2]),
+    .local_we_i     (data_we),
+    .local_be_i     (data_be),
+    .local_wdata_i  (data_wdata),
+    .rdata_o        (data_frame_rdata),
+    .special_o      (frame_special),
+    .special_rdata_i(special_rdata)
+  );
 
   logic [63:0] cycle;
   logic        dma_kernel_we;
@@ -474,7 +451,7 @@ module tau_tile
       .misses_fetch_i(misses_fetch),
       .misses_data_i (misses_data),
       .words_moved_i (words_moved),
-      .req_i         (data_frame_take && frame_special),
+      .req_i         (frame_special),
       .word_i        (data_frame_word),
       .we_i          (frame_we[1]),
       .be_i          (frame_be[1]),
@@ -518,7 +495,7 @@ module tau_tile
     assign {link_store_valid_o, link_store_word_o, link_store_be_o, link_store_wdata_o} = '0;
     assign {link_move_valid_o, link_move_source_o, link_move_destination_o} = '0;
     logic unused;
-    assign unused = ^{dma_kernel_we, misses_fetch, misses_data, dma_turns_i};
+    assign unused = ^{dma_kernel_we, misses_fetch, misses_data, dma_turns_i, frame_special};
   end
 
   logic [SizeCounters-1:0] count;
@@ -580,7 +557,7 @@ module tau_tile
     .instr_cause_i(instr_cause),
     .data_cause_i (data_cause),
     .words_moved_i(words_moved),
-    .awake_cycles_i(awake_cycles),
+    .core_sleep_i (core_sleep),
     .dma_we_o     (dma_kernel_we),
     .cycle_o      (cycle),
     .misses_fetch_o(misses_fetch),
@@ -610,8 +587,8 @@ module tau_tile
   );
 
   // A fault in a handler overwrites the return address, so the program cannot continue.
-  logic unused_crash_dump;
-  assign unused_crash_dump = ^crash_dump;
+  logic unused;
+  assign unused = ^{crash_dump, frame_we[0], frame_be[0], frame_wdata[0], answer_window[0]};
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
     end else if (double_fault) begin

@@ -25,8 +25,7 @@ module tau_tile_devices
   input  logic [1:0]          data_cause_i,
   // Words that DMA channels moved so far.
   input  logic [31:0]         words_moved_i,
-  // Cycles since the core last slept.
-  input  logic [31:0]         awake_cycles_i,
+  input  logic                core_sleep_i,
   // The kernel's registers of DMA channels: address bits tell which.
   output logic                dma_we_o,
   output logic [63:0]         cycle_o,
@@ -43,12 +42,15 @@ module tau_tile_devices
   assign misses_data_o = counter_q[CounterMissesData][31:0];
   assign dma_we_o = req_i && we_i && addr_i[9:7] == RegisterDma[9:7];
 
+  logic [31:0] awake_cycles_q;  // since the core last slept
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       cycle_o <= '0;
+      awake_cycles_q <= '0;
       timer_irq_o <= 1'b0;
     end else begin
       cycle_o <= cycle_o + 64'd1;
+      awake_cycles_q <= core_sleep_i ? '0 : awake_cycles_q + 32'd1;
       timer_irq_o <= cycle_o >= timer_compare_q;
     end
   end
@@ -111,7 +113,7 @@ module tau_tile_devices
         10'(RegisterLock): instr_lock_o <= 1'b1;
         10'(RegisterOwner):
           tau_host_pkg::tau_host_owner(tile_i, wdata_i, misses_fetch_o, misses_data_o,
-                                       words_moved_i, awake_cycles_i, cycle_o);
+                                       words_moved_i, awake_cycles_q, cycle_o);
         10'(RegisterNext): tau_host_pkg::tau_host_command_next(tile_i);
         10'(RegisterFaultRecords): tau_host_pkg::tau_host_fault_records(tile_i, wdata_i);
         [10'(RegisterStart) : 10'(RegisterStart) + 10'd127]:
