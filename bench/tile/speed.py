@@ -17,7 +17,7 @@ from tautochrone.replay import open_trace
 from tautochrone.replay import tile as replay
 from tautochrone.tile import build
 from tautochrone.tile.simulation import simulate
-from tautochrone.tile.systems import PAGE_BITS, program, tile_system
+from tautochrone.tile.systems import options_of, program, tile_system
 
 SYSTEM = "tile:rtmmu"
 TILES = (1, 4)
@@ -28,9 +28,7 @@ CYCLES_MAX = 1_000_000_000
 def speed_rows() -> list[dict[str, Any]]:
     """A row for each simulator and number of tiles."""
     system = tile_system(SYSTEM)
-    options = build.Options(
-        unit=system.unit, config=system.config, page_bits=PAGE_BITS, latencies=system.latencies
-    )
+    options = options_of(system)
     with tempfile.TemporaryDirectory() as folder:
         commands = Path(folder) / "commands.bin"
         commands.write_bytes(_commands(Path(folder)))

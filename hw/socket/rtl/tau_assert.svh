@@ -6,6 +6,7 @@
 //   clocked assumptions are, or with TAU_PROOF_INDUCTION in the same cycle.
 // - SYNTHESIS without VERILATOR: nothing. Synthesis tools define SYNTHESIS. So does the tile's
 //   build, for Ibex.
+// - TAU_ASSERT_IGNORED: nothing either. Simulators of long runs define it.
 // Ibex's own assertion package switches its assertions off when Verilator reads it.
 `ifndef TAU_ASSERT_SVH
 `define TAU_ASSERT_SVH

@@ -7,7 +7,8 @@ user's cache directory (TAU_TILE_CACHE names another folder). It needs the packa
 pythondata-cpu-ibex in the running Python, g++ and make.
 
 A run of many cycles pays for a trained simulator: the compiler first counts how often each branch
-is taken in the run's first cycles. Every cycle is the same in both, and only the time differs.
+is taken in the run's first cycles. Every cycle is the same in both, and only the time differs. A
+trained one does not check the assertions of the hardware.
 """
 
 import argparse
@@ -151,7 +152,7 @@ def search_path() -> str:
     return os.pathsep.join(folders)
 
 
-def arguments(options: Options, folder: Path) -> list[str]:
+def arguments(options: Options, folder: Path, is_trained: bool = False) -> list[str]:
     """Return the call of Verilator that writes the model of `options` in C++ into `folder`."""
     include_folders, ibex = ibex_sources()
     unit = described(options.unit)
@@ -187,6 +188,7 @@ def arguments(options: Options, folder: Path) -> list[str]:
         f"+define+TAU_UNIT={unit.module}",
         f"+define+TAU_UNIT_NUMBER={unit.number}",
         f"+define+TAU_UNIT_PARAMETERS={parameters}",
+        *(["+define+TAU_ASSERT_IGNORED"] if is_trained else []),
         *("-CFLAGS", f"-std=gnu++17 {LEVEL} {defines} -I{simulation} -I{root()}"),
         *(f"+incdir+{path}" for path in (*include_folders, socket)),
         *map(str, ibex),
@@ -217,7 +219,7 @@ def key(options: Options, is_trained: bool = False) -> str:
     digest.update("\n".join([MAKE_FLAGS, *flags]).encode())
     # Without places, so that an installed tool shares the simulators of its repository.
     places = [folder_of(name.replace("-", "_")) for name in PACKAGES]
-    for word in arguments(options, Path("build")):
+    for word in arguments(options, Path("build"), is_trained):
         for place in (*places, root()):
             word = word.replace(str(place), "")
         digest.update(word.encode() + b"\n")
@@ -242,14 +244,15 @@ def simulator(
 
     With `build` false it returns None instead. Several processes may ask at once; one builds.
     TRAINING is the command line of a long run. With it the simulator is a trained one, unless that
-    fails: a note has the reason. A trained simulator that is there already is always preferred.
+    fails: a note has the reason. Without it, the simulator checks the hardware's assertions.
     Raises TauError, with LABEL, if an option is wrong, something is missing or a tool fails.
     """
     try:
         options.check()
         folder_of("verilator")
         folder_of("pythondata_cpu_ibex")
-        return _trained(options, build, training) or kept(options, build, None)
+        trained = None if training is None else _trained(options, build, training)
+        return trained or kept(options, build, None)
     except TauError as error:
         raise TauError(
             f"{label} cannot be built: {error.message}",
@@ -257,9 +260,9 @@ def simulator(
         ) from error
 
 
-def _trained(options: Options, build: bool, training: Sequence[str] | None) -> Path | None:
+def _trained(options: Options, build: bool, training: Sequence[str]) -> Path | None:
     try:
-        return kept(options, build and training is not None, training or ())
+        return kept(options, build, training)
     except TauError as error:
         output.note(f"the simulator will be slower, because training failed: {error.message}")
         return None
@@ -330,7 +333,7 @@ def build_in(options: Options, made: Path, training: Sequence[str] | None) -> No
     """
     scratch = made.with_suffix(".building")
     shutil.rmtree(scratch, ignore_errors=True)
-    _run_tool(arguments(options, scratch), made.parent)
+    _run_tool(arguments(options, scratch, training is not None), made.parent)
     if training is None:
         _run_tool(make_line(scratch, LEVEL), made.parent)
     else:

@@ -49,6 +49,11 @@ class Unit:
         """The file of its module."""
         return self.rtl / f"{self.module}.sv"
 
+    @property
+    def takes_latencies(self) -> bool:
+        """Whether it can be told the cycles of its tables, with the same results in each cycle."""
+        return "Latency0" in PARAMETER.findall(self.source.read_text(encoding="utf-8"))
+
 
 def units(hardware: Path | None = None) -> dict[str, Unit]:
     """Every unit of a folder hw/ by its name, in the order of their numbers.
