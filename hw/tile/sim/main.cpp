@@ -3,6 +3,7 @@
 #include "host.h"
 
 #include "Vtau_sim.h"
+#include "Vtau_sim___024root.h"
 #include "verilated.h"
 
 #include <algorithm>
@@ -208,12 +209,35 @@ void show_progress(std::uint64_t cycle) {
 
 using Models = std::vector<std::unique_ptr<Vtau_sim>>;
 
-void edge(const Models &models, bool clock) {
+// The clock as the model has last seen it, if Verilator has it under this name; else null.
+template <typename Root>
+auto clock_seen(Root &root, int) -> decltype(&root.__Vtrigprevexpr___TOP__clk_i__0) {
+    return &root.__Vtrigprevexpr___TOP__clk_i__0;
+}
+template <typename Root> CData *clock_seen(Root &, long) {
+    return nullptr;
+}
+
+// A falling edge. Only links do anything there, so without them the model need not run.
+void fall(Vtau_sim &model) {
+    CData *const seen = clock_seen(*model.rootp, 0);
+    if (!TAU_SPECIAL_FRAMES && seen != nullptr) {
+        *seen = 0;
+        return;
+    }
+    model.clk_i = 0;
+    model.eval();
+}
+
+void cycle_of(const Models &models) {
     for (const auto &model : models) {
-        model->clk_i = clock;
+        model->clk_i = 1;
         model->eval();
     }
-    simulation.deliver();
+    for (const auto &model : models)
+        fall(*model);
+    if (!simulation.sent.empty())
+        simulation.deliver();
 }
 
 void reset(const Models &models, const Options &options) {
@@ -250,8 +274,7 @@ std::uint64_t run(const Models &models, VerilatedContext &context, const Options
         const std::uint64_t left = options.cycles_max - cycle;
         const std::uint64_t until = cycle + std::min(left, CYCLES_BETWEEN_LOOKS);
         while (cycle < until && !simulation.stopped && !context.gotFinish()) {
-            edge(models, true);
-            edge(models, false);
+            cycle_of(models);
             cycle++;
         }
         if (context.gotFinish())

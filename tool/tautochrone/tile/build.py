@@ -174,6 +174,7 @@ def arguments(options: Options, folder: Path, is_trained: bool = False) -> list[
         ", .{}({})".format(*parameter.split("=", 1)) for parameter in options.unit_parameters
     )
     defines = f"-DTAU_FRAME_BITS={options.frame_bits} -DTAU_GRANULE_BITS={granule_bits}"
+    defines += f" -DTAU_SPECIAL_FRAMES={int(options.special_frames)}"
     # With Verilator's standard classes a model takes a lock at each edge to free their objects.
     # SYNTHESIS drops Ibex's coverage signals and its message at each illegal instruction. The two
     # warnings are Ibex's as well; ours are all fatal, and test_rtl.py turns on the rest.
