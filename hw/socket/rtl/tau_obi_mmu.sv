@@ -66,7 +66,7 @@ module tau_obi_mmu #(
   end
   assign ctrl_gnt_o = 1'b1;
   assign ctrl_rdata_o = rdata[part_q];
-  assign rdata[3] = !is_cause_q ? reg_rdata : 32'(is_data_q ? data_cause_o : instr_cause_o);
+  assign rdata[3] = !is_cause_q ? reg_rdata : {30'd0, is_data_q ? data_cause_o : instr_cause_o};
   logic unused;
   assign unused = ^ctrl_addr_i[1:0];
 
