@@ -133,7 +133,7 @@ def test_verilator_does_not_run_in_the_users_folder(
     arguments = build.arguments
     monkeypatch.setattr(
         *(build, "arguments"),
-        lambda options, folder: ["perl", str(fake), *arguments(options, folder)[2:]],
+        lambda *given: ["perl", str(fake), *arguments(*given)[2:]],
     )
     with pytest.raises(TauError, match=rf"\*\*\* Error in {tmp_path}/cache ") as caught:
         simulator(tile_system("tile:rtmmu"))
