@@ -313,7 +313,7 @@ def test_each_section_of_the_schema_has_a_module_and_each_module_a_section() -> 
     assert list(schema) == [HEAP, *NAMES]
     tasks = Responses(6, 471, 643, 211, (TaskBound("a", 100, 10, 20), TaskBound("b", 100, 90)))
     values = SECTIONS | {"bounds": SECTIONS["bounds"]._replace(tasks=tasks)}
-    values["build"] = Built(Build(alignment_bytes=4), SECTIONS["build"].compilers)
+    values["build"] = Built(Build(alignment_bytes=4, statistics=False), SECTIONS["build"].compilers)
     for name in NAMES:
         table = section_named(name).to_table(values[name])
         keys = [key for key, fact in schema[name].items() if isinstance(fact, dict)]
