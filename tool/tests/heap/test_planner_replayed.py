@@ -369,6 +369,20 @@ def test_a_plan_costs_a_prefix_at_most_a_fiftieth(
     assert bool(replayed.plan(many, [recording], 64).classes) == is_admitted
 
 
+@pytest.mark.parametrize(("cost", "is_admitted"), [(0.015, True), (0.025, False)])
+def test_recordings_that_differ_stand_for_inputs_a_quarter_smaller_than_the_smallest(
+    tmp_path: Path, cost: float, is_admitted: bool
+) -> None:
+    """Here half of the larger one: it needs less than the smaller one, and more than 3/4 of it."""
+    early = (1 + cost) * 100_000 / (100_000 - 4000)
+    recordings = [
+        Growing(100_000, lambda counts: -4000, early),
+        Growing(80_000, lambda counts: -4000),
+    ]
+    many = profile_with(tmp_path, 17)
+    assert bool(replayed.plan(many, recordings, 64).classes) == is_admitted
+
+
 @pytest.mark.parametrize(
     ("saved", "cost", "is_taken"),
     [(0.07, 0.0, True), (0.055, 0.0, False), (0.07, 0.03, False)],

@@ -39,8 +39,10 @@ STRAY = 0.02
 PREFIX_CHECKS = (2, 4, 8, 12)  # sixteenths of the events
 # A prefix that needs less than this part of the whole recording's heap is ignored.
 PREFIX_SHARE_MIN = 0.2
-# If the recordings' heaps differ by this factor, so is a prefix that needs less than the smallest.
+# If the recordings' heaps differ by this factor, so is a prefix that needs less than this part of
+# the smallest of them.
 RECORDINGS_DIFFER = 1.1
+SMALLEST_SHARE = 0.75
 # The least saving of a plan, as a fraction of its dedicated bytes, because sizes may not come back
 # in other inputs. With few sizes they are predetermined, as in the paper [P1-1]. Then neither this
 # rule nor the prefixes apply. The same holds if the caller says that the input is fixed.
@@ -400,7 +402,7 @@ def _refusal(search: _Search, classes: Classes) -> str:
 
 def _prefix_checks(search: _Search) -> None:
     plain = search.plain
-    least = min(plain) if max(plain) >= min(plain) * RECORDINGS_DIFFER else 0
+    least = min(plain) * SMALLEST_SHARE if max(plain) >= min(plain) * RECORDINGS_DIFFER else 0
     if search.is_predetermined:
         return
     for recording, heap_bytes in zip(search.recordings, plain, strict=True):
