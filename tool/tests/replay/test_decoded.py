@@ -13,6 +13,7 @@ from tautochrone.replay.systems.native import TLSF
 from testing.random_trace import ALIGNED_ALLOC, FREE, MALLOC, REALLOC, random_events, write_events
 
 HEAP_BYTES = 1 << 27
+DOUBLE_FREE = 4  # enum tau_trace_flag
 SPOOL_ESCAPE = (1 << 24) - 1  # sizes from here on take more room in the spool
 
 
@@ -25,8 +26,8 @@ def placements(trace: OpenTrace) -> int:
 
 
 def with_large_objects(seed: int) -> list[tuple[int, int, int, int]]:
-    """Random events, after objects of sizes that the spool packs otherwise."""
-    events = random_events(seed, events=1500)
+    """More random events than a block has, and objects of sizes that the spool packs otherwise."""
+    events = random_events(seed, events=66_000)
     slot = 1 + max(event[1] for event in events)
     sizes = [0, SPOOL_ESCAPE - 1, SPOOL_ESCAPE, SPOOL_ESCAPE + 1]
     large = [(MALLOC, slot + index, size, 0) for index, size in enumerate(sizes)]
@@ -38,7 +39,9 @@ def test_a_spooled_trace_is_replayed_as_one_in_memory_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
     """Without a place for the spool the trace's own file is read again, and nothing is shared."""
-    path = write_events(tmp_path / "t.tau", with_large_objects(1))
+    events = [(MALLOC, 0, 40, 0), (FREE, 0, 0, 0), (FREE, 0, 0, 0), *with_large_objects(1)]
+    flags = [0, 0, DOUBLE_FREE, *[0] * (len(events) - 3)]
+    path = write_events(tmp_path / "t.tau", events, flags)
     place = tmp_path / folder
     if folder == "writable":
         place.mkdir()
