@@ -266,10 +266,6 @@ void *tau_magazines_allocate(size_t size_bytes) {
     unsigned count = mine->refill_count[class];
     count = count <= mine->room[class] ? count : 1;
     unsigned char *first = tau_unlocked_tlsf_carve(tau_heap.spill, block_bytes(class), count);
-    if (first == NULL && count > 1) {
-        count = 1;
-        first = tau_unlocked_tlsf_carve(tau_heap.spill, block_bytes(class), count);
-    }
     void *object = NULL;
     if (first != NULL) {
         while (--count > 0) {  // bound: BATCH_MAX

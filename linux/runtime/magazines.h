@@ -50,8 +50,8 @@ void tau_magazines_in_child(void);
 
 // For the calls of calls.c, in a call that has entered. There is no plan.
 
-// An object from the heap, and blocks for the next requests of its class. NULL if the heap has
-// none, which may grow.
+// An object from the heap, and blocks for the next requests of its class. NULL if the heap has no
+// room for all of them. It may have room for the object, or grow.
 void *tau_magazines_allocate(size_t size_bytes);
 // As tau_magazines_put, also if they are full. False if this thread has none, or the block is of no
 // class. A block of a magazine is misuse.
