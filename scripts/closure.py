@@ -53,7 +53,7 @@ PARTS = {
     "recorder of a firmware": ("core/ports/record_wrap.c", "core/ports/record.c"),
     "recorder of Linux programs": ("linux/recorder/*.c",),
     "recorder of accesses": ("linux/accesses/*.c",),
-    "library of `tau run`": 9200("linux/runtime/**/*.c",),
+    "library of `tau run`": ("linux/runtime/**/*.c",),
     "code pager of Linux": ("linux/coldcode/kernel/**/*.c",),
     "kernel of slots": ("kernel/slots/*.c", "kernel/slots/*.S"),
     "kernel of tasks": ("kernel/tasks/*.c", "kernel/tasks/*.S"),
