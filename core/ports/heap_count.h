@@ -7,7 +7,7 @@
 #include "core/pools.h"
 
 #if !TAU_STATISTICS
-#error "this port reports the bytes in use: leave out -DTAU_STATISTICS=0"
+#error "this port needs statistics: leave out -DTAU_STATISTICS=0, and plan with statistics"
 #endif
 
 // Bytes of blocks with their headers. Together they are the heap without its tables.

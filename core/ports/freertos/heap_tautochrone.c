@@ -36,7 +36,7 @@
 #include "core/private/heap/budget_table.h"
 #include "core/private/heap/tlsf_block.h"
 #if !TAU_STATISTICS
-#error "this port reports the bytes in use: leave out -DTAU_STATISTICS=0"
+#error "this port needs statistics: leave out -DTAU_STATISTICS=0, and plan with statistics"
 #endif
 // Only the header of a guaranteed plan includes the pools'.
 #ifdef TAU_POOLS_H

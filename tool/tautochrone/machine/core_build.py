@@ -23,7 +23,10 @@ from tautochrone.files import input_file, schema, toml_file
 FACTS = plan_format.SECTIONS["build"]
 TARGETS = ("m4", "rv32")  # of a firmware: names of targets/
 FILE_BYTES_MAX = 65536
-EXAMPLE = 'write check_level = 1, optimize = "-Os", flags = []'
+EXAMPLE = (
+    'write a line for each key that is not the default, such as check_level = 0, optimize = "-O2",'
+    ' flags = ["-fno-inline"], alignment_bytes = 4, statistics = false'
+)
 BUILT_FOR = {"-Os": "size", "-Oz": "size", "-O0": "nothing"}
 FILE_KEYS = ("check_level", "optimize", "flags", "alignment_bytes", "statistics")
 ALIGNMENT_BYTES = {"32": 8, "host": 16}  # TAU_ALIGNMENT of core/config.h in each layout, by default

@@ -18,6 +18,10 @@ BELOW_MAX = (
     "objects that need 8 bytes, such as a double, must be requested with their alignment"
     f" (aligned_alloc); build the core, and the recorder of C++ and Rust, with {FLAGS}"
 )
+UNCOUNTED = (
+    "the ports for newlib, FreeRTOS, Zephyr and Rust refuse a plan without statistics; other code"
+    " calls the header's functions, with a core built with -DTAU_STATISTICS=0"
+)
 
 
 class Built(NamedTuple):
@@ -76,6 +80,7 @@ def told(value: Built) -> list[str]:
     return [
         f"measured for a core built with {value.build.told() if value.compilers else level}",
         *([BELOW_MAX] if value.build.alignment_bytes else ()),
+        *(() if value.build.statistics else [UNCOUNTED]),
     ]
 
 
@@ -92,7 +97,8 @@ def header(value: Built) -> list[str]:
     counted = (
         "the plan has statistics: leave out -DTAU_STATISTICS=0, or tau plan --build FILE"
         if value.build.statistics
-        else "the plan is without statistics: add -DTAU_STATISTICS=0"
+        else "the plan is without statistics: add -DTAU_STATISTICS=0; if a port refuses it, plan"
+        " with statistics"
     )
     lines += [
         f'TAU_STATIC_ASSERT(TAU_CHECK_LEVEL == {value.build.check_level} && TAU_JUNK_FILL == 0,',

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone.errors import TauError
-from tautochrone.machine.core_build import Build, load
+from tautochrone.machine.core_build import FILE_KEYS, Build, load
 from tautochrone.plan.build import build_of
 from tautochrone.plan.file import load_plan
 from testing.command import tau_done as tau
@@ -98,6 +98,32 @@ def test_a_core_of_the_other_build_is_refused(
         subprocess.run([str(tmp_path / "user")], check=True, timeout=300)
     else:
         assert "undefined reference to `tau_tlsf_built_word32" in done.stderr
+
+
+def test_a_plan_says_which_ports_refuse_it(tmp_path: Path, recording: Path) -> None:
+    """Where it is made, in its header, and where the port's compiler stops."""
+    build = tmp_path / "build.toml"
+    for statistics in (True, False):
+        build.write_text(f"statistics = {str(statistics).lower()}\n")
+        said = tau("plan", recording, "--build", build).stdout
+        assert ("refuse a plan without statistics" in said) != statistics
+    _, header = planned(tmp_path, recording, "never", False)
+    header.rename(tmp_path / "heap_plan.h")
+    assert "if a port refuses it, plan with statistics" in (tmp_path / "heap_plan.h").read_text()
+    words = ["gcc", "-fsyntax-only", "-DTAU_WORD_BITS=32", "-DTAU_SINGLE_THREAD", OFF]
+    words += [f"-I{ROOT}", f"-I{tmp_path}", str(ROOT / "core/ports/newlib/heap.c")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode != 0 and f"leave out {OFF}, and plan with statistics" in done.stderr
+    assert "statistics = false" in tau("plan", "--help").stdout
+
+
+def test_a_build_that_is_refused_names_every_key(tmp_path: Path) -> None:
+    """A macro among the flags is refused; the key for it is named."""
+    path = tmp_path / "build.toml"
+    path.write_text(f'flags = ["{OFF}"]\n')
+    with pytest.raises(TauError) as caught:
+        load(path)
+    assert all(f"{key} = " in caught.value.next_step for key in FILE_KEYS)
 
 
 @pytest.mark.parametrize("value", ["0", '"off"'])

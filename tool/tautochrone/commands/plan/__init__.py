@@ -69,7 +69,17 @@ class HeapLimit(SizeBytes):
 
 
 # The end of the help.
-LIMITS_HELP = """
+FILES_HELP = """
+A file of --build has a line for each option of the core that is not the default:
+
+\b
+check_level = 0             (TAU_CHECK_LEVEL)
+optimize = "-O2"
+flags = ["-fno-inline"]
+alignment_bytes = 4         (TAU_ALIGNMENT, 32-bit targets only)
+statistics = false          (TAU_STATISTICS=0: shorter calls. The ports for newlib,
+                            FreeRTOS, Zephyr and Rust do not compile with it.)
+
 With --guarantee, no call fails while every band of sizes stays within its limit. Limits are
 recorded numbers with the margin. Those of a file of --limits win over them, and add to what other
 sizes of their band need:
@@ -86,7 +96,7 @@ limits = ["messages", "replies"]
 """
 
 
-@click.command(epilog=LIMITS_HELP)
+@click.command(epilog=FILES_HELP)
 @click.argument("traces", type=PATH, nargs=-1, required=True)
 @click.option(
     "-o",
