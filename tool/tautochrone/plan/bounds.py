@@ -21,7 +21,7 @@ from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.plan import responses
-from tautochrone.plan.build import build_of
+from tautochrone.plan.build import build_of, has_same_compiler
 from tautochrone.plan.responses import Responses
 from tautochrone.plan.sections import TLB, Basis, record_type
 
@@ -228,7 +228,7 @@ def problems(value: Bounds, plan: Plan) -> list[str]:
     moved = [
         text
         for pair in told
-        for text in _moved(pair, _reason(pair) if is_same else other_core, planned, build)
+        for text in _moved(pair, _reason(pair, plan) if is_same else other_core, planned, build)
     ]
     offered = _pairs(plan.system, "pages" in plan.sections, plan.layout)
     missing = [pair for pair in offered if pair not in told and _computed(pair, build)]
@@ -236,9 +236,13 @@ def problems(value: Bounds, plan: Plan) -> list[str]:
     return moved + of_tasks
 
 
-def _reason(pair: Pair) -> str:
+def _reason(pair: Pair, plan: Plan) -> str:
     """Why bounds of the same core differ."""
-    return "made with another `tau run`" if pair[0] in RUNS else "made with another compiler"
+    if pair[0] in RUNS:
+        return "made with another `tau run`"
+    if has_same_compiler(plan, pair[1]):
+        return "changed by hand, or made by another version of tau"
+    return "made with another compiler"
 
 
 def _problems_of_tasks(value: Bounds, plan: Plan) -> list[str]:

@@ -111,6 +111,15 @@ def header(value: Built) -> list[str]:
     return lines
 
 
+def has_same_compiler(plan: Plan, target: str) -> bool:
+    """True if the plan states the installed compiler for a target."""
+    from tautochrone.machine.images import compiler_versions
+
+    built = plan.sections.get(NAME)
+    stated = dict(built.compilers).get(target) if built is not None else None
+    return stated is not None and compiler_versions((target,)) == ((target, stated),)
+
+
 def problems(value: Built, plan: Plan) -> list[str]:
     """As Section: [PLAN-21] with the installed compilers."""
     from tautochrone.machine.images import compiler_versions

@@ -16,6 +16,7 @@ import pytest
 from tautochrone import native
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import bounds
+from tautochrone.plan import build as built
 from tautochrone.plan.bounds import Bound, Bounds, core_sha256
 from tautochrone.plan.checking import check_plan
 from tautochrone.plan.file import Plan, PlanClass, load_plan, save_plan
@@ -116,6 +117,20 @@ def test_a_bound_that_moved_is_told_by_how_much(tmp_path: Path) -> None:
     (cause,) = causes(planned(tmp_path, gone))
     said_of = "move of tlsf on rv32 (Os-check1), in instructions"
     assert f"{said_of}, no longer has a bound; the plan says 3" in cause
+
+
+def test_a_bound_changed_by_hand_is_told_from_one_of_another_compiler(tmp_path: Path) -> None:
+    made, section = bounds.make(basis_of()), built.make(basis_of())
+    first, *others = made.operations
+    changed = made._replace(operations=(first._replace(bound=first.bound + 7), *others))
+    path = tmp_path / "plan.toml"
+    older = tuple((target, "gcc 1.0") for target, _ in section.compilers)
+    for compilers, reason in ((section.compilers, "changed by hand, or"), (older, "made with an")):
+        sections = {"build": section._replace(compilers=compilers), "bounds": changed}
+        plan = Plan((), 4096, "greedy", 0.0, sections=sections)
+        save_plan(plan, path, "", force=True)
+        found = [each.cause for each in check_plan(path, path.read_bytes())[1]]
+        assert [cause for cause in found if cause.endswith(" (-7)")][0].startswith(reason)
 
 
 def test_a_build_changed_by_hand_is_one_cause(tmp_path: Path) -> None:
