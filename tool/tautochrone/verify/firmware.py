@@ -206,8 +206,16 @@ def _refuse_other_build(path: Path, plan: Plan, symbols: Iterable[str]) -> None:
         raise TauError(
             f"{path} is built with other options than the plan: it has {', '.join(has)}, the plan"
             f" {wanted}",
-            f"build the core with {build_of(plan).told()}, or plan again with --build",
+            f"build the core with {_wanted_build(plan, has)}, or plan again with --build",
         )
+
+
+def _wanted_build(plan: Plan, has: list[str]) -> str:
+    """The plan's build in words, and the macros that the program's core has against it."""
+    build, names = build_of(plan), " ".join(has)
+    against = [] if build.alignment_bytes or "_align" not in names else ["-DTAU_ALIGNMENT"]
+    against += ["-DTAU_STATISTICS=0"] if build.statistics and "_uncounted" in names else []
+    return f"{build.told()}{', without ' * bool(against)}{' and '.join(against)}"
 
 
 def _refuse_other_pools(

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.errors import TauError
 from tautochrone.machine.core_build import Build
-from tautochrone.plan.file import load_plan
+from tautochrone.plan.file import Plan, load_plan
 from tautochrone.targets.build import TARGETS
+from tautochrone.verify import firmware
 from testing.command import tau_done as tau
 from testing.random_trace import random_events, write_events
 
@@ -221,6 +223,25 @@ def test_programs_that_are_not_as_planned_are_refused(planned: Path, tmp_path: P
     rename += ["--redefine-sym", "heap=_ZN11tautochrone4plan4madeE"]
     subprocess.run([*rename, str(planned / "right.elf"), str(tmp_path / "cpp.elf")], check=True)
     assert "has its heap by tautochrone.hpp" in refused(tmp_path / "cpp.elf")
+
+
+@pytest.mark.parametrize(
+    ("has", "against"),
+    [
+        (Build(0), ""),
+        (Build(statistics=False), ", without -DTAU_STATISTICS=0"),
+        (Build(alignment_bytes=4), ", without -DTAU_ALIGNMENT"),
+        (
+            Build(alignment_bytes=4, statistics=False),
+            ", without -DTAU_ALIGNMENT and -DTAU_STATISTICS=0",
+        ),
+    ],
+)
+def test_a_core_with_other_macros_is_told_which(has: Build, against: str) -> None:
+    with pytest.raises(TauError) as caught:
+        firmware._refuse_other_build(Path("x.elf"), Plan((), 4096, "greedy", 0.0), [has.symbol(32)])
+    step = caught.value.next_step
+    assert step == f"build the core with check level 1, -Os{against}, or plan again with --build"
 
 
 @pytest.mark.parametrize("target", ["m4", "rv32"])
