@@ -50,6 +50,7 @@ def test_peaks_and_spilled_objects(run: RunProgram, plan: MakePlan) -> None:
     assert 600_000 < found["shared_peak"] <= found["shared_bytes"] < 2_000_000
     assert (found["spilled_objects"], found["refusals"], found["exit_status"]) == (0, 0, 0)
     assert "the plan held: nothing spilled" in done.stderr
+    assert "; 1 of 1 pool full at its peak, " in done.stderr
 
     done = run(*objects(500, 40_000), options=options)
     found = done.document

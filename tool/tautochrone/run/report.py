@@ -255,10 +255,8 @@ def say(
         output.note(f"tau: {name}: {calls} of the allocator, {threads}")
         _say_limits(report, plan, name, threshold)
     else:
-        full = sum(item.peak == item.count for item in report.classes)
         output.note(
-            f"tau: {name}: {calls} of the allocator, {threads}; {full} of "
-            f"{output.count(len(report.classes), 'pool')} full at their peak, "
+            f"tau: {name}: {calls} of the allocator, {threads}; {_full_pools(report)}, "
             f"{report.shared_peak:,} of {report.shared_bytes:,} shared bytes used"
         )
     if report.refusals:
@@ -280,6 +278,15 @@ def say(
         ],
         SITES_SHOWN_MAX,
     )  # fmt: skip
+
+
+def _full_pools(report: Report) -> str:
+    """How many pools were full."""
+    if not report.classes:
+        return "no pools"
+    full = sum(item.peak == item.count for item in report.classes)
+    pools = output.count(len(report.classes), "pool")
+    return f"{full} of {pools} full at {'its' if len(report.classes) == 1 else 'their'} peak"
 
 
 def _step_after_spills(plan: Plan, report: Report) -> str:
