@@ -200,9 +200,10 @@ def pools(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
         ],
         also=small,
     )
+    shown = "each pool" if len(small) == len(classes) else f"the {len(small)} largest pools"
     caption = (
         "An object that finds its pool full goes to the shared region."
-        f" The small figures show live objects of the {len(small)} largest pools; the line is N."
+        f" The small figures show the live objects of {shown}; the line is N."
     )
     return Panel("classes", "The plan's pools", caption, figure, columns)
 

@@ -66,6 +66,7 @@ def test_json_says_what_the_report_holds(trace: Path, tmp_path: Path) -> None:
     text = out.read_text()
     assert "./program --name &#x27;a b&#x27;" in text
     assert "\n24,1,1,24\n128,2,1,256\n" in text, "the classes' CSV: N and P of rounded sizes"
+    assert "The small figures show the live objects of each pool; the line is N." in text
 
 
 def test_plans_of_both_kinds_stand_in_one_report(trace: Path, tmp_path: Path) -> None:
