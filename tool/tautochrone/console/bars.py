@@ -47,17 +47,23 @@ class Bar:
                 _draw()
 
     def told(self, done: float, total: float | None = None, more: str = "") -> None:
-        """Move the bar to `done` of `total`, None if that is not known; `more` stands behind it."""
+        """Move the bar to `done` of `total`, None if that is not known; `more` stands behind it.
+
+        A `total` may be an estimate: once more is done, no time is stated.
+        """
         now = time.monotonic()
         if now - self.drawn < REDRAWN_AFTER_SECONDS or output.is_quiet() or not sys.stderr.isatty():
             return
         self.drawn = now
         words = [self.label]
-        if total:
-            share = min(done / total, 1.0)
+        is_longer = total is not None and done > total > 0
+        if is_longer:
+            words.append(f"{'#' * WIDTH} longer than estimated")
+        elif total:
+            share = done / total
             words.append(f"{'#' * round(share * WIDTH):.<{WIDTH}} {100 * share:3.0f} %")
         words.append(more)
-        if total and done:
+        if total and done and not is_longer:
             minutes, seconds = divmod(round((now - self.started) * max(total / done - 1, 0)), 60)
             words.append(f"{minutes}:{seconds:02} left")
         with _lock:

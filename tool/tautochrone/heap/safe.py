@@ -95,14 +95,15 @@ def bisect_ahead(
     recordings: Sequence[Recording], classes: Classes, alignment_bytes: int, guess_bytes: int
 ) -> None:
     """Make the replays with which safe_heap begins, with the same guess."""
-    for _ in bisected_steps(
+    steps = bisected_steps(
         lambda size: all(_all_hold(recordings, classes, [size])),
         max(recording.lowest_bytes for recording in recordings),
         _most(recordings),
         guess_bytes,
         step_of(max(each.lowest_bytes for each in recordings), alignment_bytes),
         descent_bytes=guess_bytes // GUESS_PART,
-    ):
+    )
+    for _ in progress(steps, f"heap {'with' if classes else 'without'} pools"):
         pass
 
 

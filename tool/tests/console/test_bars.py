@@ -65,6 +65,17 @@ def test_bars_come_after_a_second_and_go(screen: tuple[Terminal, SimpleNamespace
     assert terminal.lines == [""]
 
 
+def test_a_bar_that_passes_its_estimate_states_no_time(
+    screen: tuple[Terminal, SimpleNamespace],
+) -> None:
+    terminal, time = screen
+    with bars.Bar("searching") as bar:
+        for now, done, said in ((2.0, 4, "100 % 0:00 left"), (3.0, 5, "longer than estimated")):
+            time.now = now
+            bar.told(done, 4)
+            assert terminal.lines == [f"searching {'#' * 32} {said}", ""]
+
+
 def test_items_pass_through_and_an_exception_removes_the_bar(
     screen: tuple[Terminal, SimpleNamespace],
 ) -> None:
