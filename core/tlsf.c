@@ -295,11 +295,12 @@ __attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, 
         whole += previous_size;
         flags &= TLSF_ALIGNED;
         // No other call can reach the joined block, so its bytes may move without the lock. Its end
-        // may be written only after that. Another thread may free the block after it meanwhile.
+        // may be written only after that. Another thread may free its neighbors meanwhile.
         result[-1] = whole | flags;
         TAU_PORT_UNLOCK(heap);
         TAU_PORT_MOVE(result, payload, old_bytes);
         TAU_PORT_LOCK(heap);
+        flags |= TAU_PORT_HAS_LOCK ? result[-1] & TLSF_PREVIOUS_FREE : 0;
         if (TAU_PORT_HAS_LOCK && size != whole && tlsf_free_size_of(end) != 0) {
             end_size = tlsf_free_size_of(end);
             tlsf_unlink(heap, end);

@@ -485,24 +485,25 @@ static void other_thread(void) {
 }
 
 // A payload is moved outside the lock, so others may use the heap just before and just after. They
-// may free the block after it, too.
+// may free the block after it, too, or the one before the result.
 TEST_CASE(others_may_run_while_a_payload_moves) {
     for (unsigned round = 0; round < 300; round++) {
         struct test_heap heap = heap_open(4096);
         size_t old_size = 1 + test_random_below(300);
+        void *front = tau_tlsf_malloc(heap.tlsf, 1 + test_random_below(100));
         void *low = tau_tlsf_malloc(heap.tlsf, 1 + test_random_below(400));
         unsigned char *object = round % 3 ? tau_tlsf_malloc(heap.tlsf, old_size)
                                           : tau_tlsf_aligned_alloc(heap.tlsf, 64, old_size);
         void *high = tau_tlsf_malloc(heap.tlsf, 1 + test_random_below(100));
         void *wall = tau_tlsf_malloc(heap.tlsf, 8);
-        REQUIRE(low != NULL && object != NULL && high != NULL && wall != NULL);
+        REQUIRE(front != NULL && low != NULL && object != NULL && high != NULL && wall != NULL);
         pattern_write(object, old_size, round);
         EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, low), TAU_OK);
         if (round % 2) {
             EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, high), TAU_OK);
         }
         shared_heap = &heap;
-        freed_meanwhile = round % 4 ? NULL : high;
+        freed_meanwhile = round % 8 < 4 ? front : round % 2 ? NULL : high;
         test_port.on_move = other_thread;
         unsigned char *moved = tau_tlsf_realloc(heap.tlsf, object, old_size + 1 + round);
         test_port.on_move = NULL;
