@@ -22,6 +22,7 @@ from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
 from tautochrone.replay import open_trace
 from tautochrone.replay.search import (
+    RESOLUTION_BYTES,
     bisected_steps,
     last_of,
     most_of,
@@ -286,6 +287,7 @@ class Session:
                 )
             return int(result.footprint_bytes)
         least = int(self.trace.facts.peak_live_bytes)
-        steps = steps_of(*holds, least, self.heap_bytes_max, step_bytes=step_of(least), **more)
+        step_bytes = step_of(least, min(RESOLUTION_BYTES, self.alignment))
+        steps = steps_of(*holds, least, self.heap_bytes_max, step_bytes=step_bytes, **more)
         step = "replay with --layout host" if self.layout == "32" else None
         return last_of(steps, self.arena.name, most_of(least, self.heap_bytes_max), step)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from model.tlsf import Tlsf
 from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.recordings import ReplayedRecording
 from tautochrone.heap.safe import bisected_heap
 from tautochrone.machine.core_build import Build, load
 from tautochrone.plan.build import build_of
 from tautochrone.plan.file import bucket_bytes, load_plan
+from tautochrone.replay.session import Session
+from tautochrone.replay.systems.native import BUDGET, TLSF
 from testing.command import tau_done as tau
-from testing.random_trace import ALIGNED_ALLOC, FREE, MALLOC, Event, write_events
+from testing.random_trace import ALIGNED_ALLOC, FREE, MALLOC, Event, random_events, write_events
 from tool.tests.plan.plan_traces import come_and_go
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -55,6 +59,19 @@ def fits_in_the_model(events: list[Event], heap_bytes: int) -> bool:
         assert op != ALIGNED_ALLOC or made % 8 == 0
         places[slot] = made
     return True
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_replay_states_the_heaps_of_the_plan(tmp_path: Path, seed: int) -> None:
+    """[REPLAY-9] Both step by 4 bytes, so that an island is one for both."""
+    events = random_events(seed, events=1000, live_max=60, sizes=(4, 5, 9, 100), others=False)
+    trace = write_events(tmp_path / "t.tau", events)
+    made = make_plan([trace], Wanted(layout="32", build=ALIGNED))
+    plans = ((TLSF, (), made.plain_heap_bytes), (BUDGET, made.plan.classes, made.plan.heap_bytes))
+    for arena, classes, stated in plans:
+        planned = SimpleNamespace(classes=classes)
+        with Session(made.recordings[0], arena, planned, "32", 1, 4) as session:
+            assert session.safe_heap() == stated
 
 
 def test_a_replay_runs_the_core_with_this_alignment(recording: Path, events: list[Event]) -> None:
