@@ -407,6 +407,29 @@ def test_classes_that_the_search_has_not_admitted_are_judged_where_they_are_meas
     assert found[0] == (classes if is_taken else ())
 
 
+class OnIsland(Growing):
+    """Plain TLSF's heap holds it with any classes, too, but somewhat larger ones do not."""
+
+    def completed(self, classes: Classes, heap_bytes: int) -> int:
+        """See Recording."""
+        above = heap_bytes - self.plain_bytes
+        return 0 if classes and 0 < above < 800 else super().completed(classes, heap_bytes)
+
+
+@pytest.mark.parametrize("kind", [Growing, OnIsland])
+def test_a_recording_that_only_an_island_holds_costs_more(
+    tmp_path: Path, kind: type[Growing]
+) -> None:
+    """[PLANNER-4] By its safe heap with the classes: one larger than plain TLSF's is refused."""
+    classes = (PlanClass(152, 20), PlanClass(24, 20))
+    recordings = [Growing(80_000, lambda counts: -4000), kind(50_000, lambda counts: 0)]
+    meter = Meter(1000, 1_000_000)
+    given = (profile_with(tmp_path, 17), recordings, [80_000, 50_000], 64, meter, False)
+    search = replayed._Search(*given, checks=[])
+    found = replayed._better(search, classes, 76_000, (), 80_000)
+    assert found[0] == (classes if kind is Growing else ())
+
+
 def test_the_samples_of_several_recordings_are_shared_between_them() -> None:
     """[PLAN-6] A long recording next to another one is replayed in half as many heaps."""
     alone, both = (
