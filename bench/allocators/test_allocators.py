@@ -1,6 +1,9 @@
 """A small real case of the benchmark, the pinned instruction counts, and the parts that could lie.
 """
 
+import ctypes
+import random
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,7 +11,7 @@ import pytest
 
 from bench import programs as inputs
 from bench.allocators import code_size, half_fit, images, peers, programs, synthetic
-from bench.commands import first_line
+from bench.commands import ROOT, first_line
 from testing.golden import pinned
 from tautochrone.machine.core_build import Build
 from tautochrone.errors import TauError
@@ -51,6 +54,28 @@ def test_our_half_fit_serves_a_trace(trace: Path) -> None:
     malloc, free = map(int, row[ISA].split(" / "))
     assert theirs["malloc"].max <= malloc and theirs["free"].max <= free
     assert peers.safe_heap(HALF_FIT, ISA, trace) > int(opened.facts.peak_live_bytes)
+
+
+def test_our_half_fit_rounds_up_to_powers_of_two_and_coalesces(tmp_path: Path) -> None:
+    """On this machine, whose words have 8 bytes: two words before an object, blocks of 32 bytes."""
+    path, source = tmp_path / "half_fit.so", half_fit.PACKAGED / "half_fit_library.c"
+    words = ["gcc", "-O2", "-shared", "-fPIC", f"-I{ROOT}", str(source), "-o", str(path)]
+    subprocess.run(words, check=True)
+    made = ctypes.CDLL(str(path))
+    address = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+    init, malloc = (address((f"tau_library_{name}", made)) for name in ("init", "malloc"))
+    arena = ctypes.create_string_buffer(65_536 + 16)
+    start = ctypes.addressof(arena) + -ctypes.addressof(arena) % 16
+    heap = ctypes.c_void_p(init(start, 65_536))
+    blocks = (65_536 - (3 + 64) * 8) // 32
+    for size, blocks_each in ((16, 1), (17, 2), (48, 2), (49, 4), (1008, 32), (1009, 64)) * 2:
+        objects = []
+        while (found := malloc(heap, size)) is not None:
+            objects.append(found)
+        assert len(objects) == blocks // blocks_each
+        random.Random(size).shuffle(objects)
+        for each in objects:
+            made.tau_library_free(heap, ctypes.c_void_p(each))
 
 
 def maxima(system: str, level: int, isa: str) -> dict[str, dict[str, int]]:
