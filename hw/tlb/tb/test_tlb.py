@@ -144,17 +144,19 @@ class ThenCounters:
 @cocotb.test()
 async def random_traffic(dut) -> None:
     """Quiet and busy software, tables of 1 to 5 cycles; evictions of every kind are seen."""
-    seed = int(os.environ["TAU_TEST_SEED"])
+    seed, is_seen = int(os.environ["TAU_TEST_SEED"]), False
     for number in range(SEEDS):
         model = new_model()
         capacity = model.shape.sets * model.shape.ways
         pages = 2 * capacity + 2 + capacity // 2 * number * model.shape.levels
+        pages <<= model.shape.owner_bits  # only an owner's own pages fill the TLB
         traffic = Traffic(seed + number, (4, 60, 250)[number], pages)
         stimulus = ThenCounters(traffic, CYCLES, model)
         cycles = CYCLES + len(stimulus.steps) + 2
         latency = (1, 2, 5)[number]
         await lockstep(dut, model, stimulus, cycles, latency, lambda page: traffic.words[page])
-        assert number or any(kind == 1 for _, kind, _, _ in model.counts)
+        is_seen |= any(kind == 1 for _, kind, _, _ in model.counts)
+    assert is_seen  # a late CLEAR leaves none in one of them
 
 
 async def cycles_of(dut, latency: int, pages: list[int]) -> list[int]:
