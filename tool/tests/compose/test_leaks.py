@@ -186,6 +186,7 @@ def test_a_leak_of_one_core_cannot_show_without_company_there(leak: str, tmp_pat
     assert "nobody else has a slot on their tiles" in done.exception.message
 
 
+@pytest.mark.slow
 def test_slots_together_are_counted_on_one_tile(tmp_path: Path) -> None:
     """Two tiles with an idle slot each: every application meets the neighbor of its own tile only,
     in slots enough, and another tile's neighbor is not reported as its company."""

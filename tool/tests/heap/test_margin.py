@@ -87,6 +87,7 @@ def refusals(folder: Path, seed: int) -> int:
     return refused
 
 
+@pytest.mark.slow
 def test_fresh_runs_are_refused_no_more_often_than_the_plan_says(tmp_path: Path) -> None:
     """The plan says 0.5 %. The seed is fixed, since refusals come together, from one plan: of 120
     random seeds, four refused more than three of 60. All 120 together refused 47 of 7,200."""

@@ -111,6 +111,7 @@ def test_never_worse_than_the_plan_of_one_recording_of_fixed_inputs(
         assert path.name in [start.name for start in made.found.starts]
 
 
+@pytest.mark.slow
 def test_a_fixed_input_is_never_worse_than_any_input(tmp_path: Path) -> None:
     """The option drops rules. A heap that is found with them is found without them, too."""
     seed = secrets.randbits(31)

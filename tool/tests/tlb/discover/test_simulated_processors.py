@@ -147,13 +147,9 @@ OTHER_BITS = [1 << bit for bit in range(18, 26)]
 SUMS = [0x101 << bit for bit in range(9, 17)]
 
 
-@pytest.mark.parametrize(
-    ("policy", "rows"),
-    [
-        pytest.param(*each, marks=() if each == ("random", SUMS) else pytest.mark.slow)
-        for each in itertools.product(POLICIES, (OTHER_BITS, SUMS))
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [OTHER_BITS, SUMS])
+@pytest.mark.parametrize("policy", POLICIES)
 def test_directories_that_spread_over_many_sets_are_not_called_their_own(
     policy: str, rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
