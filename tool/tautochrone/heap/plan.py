@@ -228,8 +228,6 @@ def _searched_in_part(
     searched = _searched(of_parts, parts, wanted, tick)
     near = (searched.found.heap_bytes, searched.found.plain_heap_bytes)
     found = _measure(searched.found.classes, recordings, profile.granule_bytes, tick, near)
-    if found.heap_bytes >= found.plain_heap_bytes:
-        found = replace(found, classes=(), heap_bytes=found.plain_heap_bytes)
     return searched._replace(found=replace(found, starts=searched.found.starts))
 
 
