@@ -88,29 +88,11 @@ static void budget_free(void *pointer) {
     (void)tau_budget_free(budget, pointer);
 }
 
-static struct allocator peer;
-
 static void peer_begin(void) {
 }
 
-static void *peer_malloc(size_t size_bytes) {
-    return peer.malloc(size_bytes);
-}
-
-static void *peer_aligned_alloc(size_t alignment, size_t size_bytes) {
-    return peer.aligned_alloc(alignment, size_bytes);
-}
-
-static void *peer_realloc(void *pointer, size_t size_bytes) {
-    return peer.realloc(pointer, size_bytes);
-}
-
-static void peer_free(void *pointer) {
-    peer.free(pointer);
-}
-
-static const struct allocator allocators[] = {
-    {peer_begin, peer_malloc, peer_aligned_alloc, peer_realloc, peer_free},
+static struct allocator allocators[] = {
+    {.begin = peer_begin},  // the rest is the library's
     {tlsf_begin, tlsf_malloc, tlsf_aligned_alloc, tlsf_realloc, tlsf_free},
     {budget_begin, budget_malloc, budget_aligned_alloc, budget_realloc, budget_free},
 };
@@ -166,11 +148,12 @@ static void find_peer(const char *library) {
     if (handle == NULL) {
         fail(dlerror());
     }
-    *(void **)&peer.malloc = dlsym(handle, "mi_malloc");
-    *(void **)&peer.aligned_alloc = dlsym(handle, "mi_aligned_alloc");
-    *(void **)&peer.realloc = dlsym(handle, "mi_realloc");
-    *(void **)&peer.free = dlsym(handle, "mi_free");
-    if (!peer.malloc || !peer.aligned_alloc || !peer.realloc || !peer.free) {
+    struct allocator *const peer = &allocators[0];
+    *(void **)&peer->malloc = dlsym(handle, "mi_malloc");
+    *(void **)&peer->aligned_alloc = dlsym(handle, "mi_aligned_alloc");
+    *(void **)&peer->realloc = dlsym(handle, "mi_realloc");
+    *(void **)&peer->free = dlsym(handle, "mi_free");
+    if (!peer->malloc || !peer->aligned_alloc || !peer->realloc || !peer->free) {
         fail("the library is not mimalloc");
     }
 }
