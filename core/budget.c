@@ -190,7 +190,7 @@ static __attribute__((noinline)) void *budget_realloc_shared(struct tau_budget *
     if (!tlsf_begin_resize(shared, payload, size_bytes, &resize)) {
         return NULL;
     }
-    if (tlsf_fits_in_place(payload, &resize)) {
+    if (tlsf_fits_in_place(shared, payload, &resize)) {
         return tau_tlsf_resize_in_place(shared, payload, size_bytes, resize.size,
                                         resize.used.next_size, resize.used.previous_size);
     }

@@ -22,12 +22,46 @@ const unsigned char TAU_TLSF_BUILT = TAU_CHECK_LEVEL;
 
 // ---- The operations, locked --------------------------------------------------------------------
 
+// Ends the free of the last block. It joins the wilderness with the free block before it.
+static __attribute__((noinline)) enum tau_status tlsf_release_last(struct tau_tlsf *heap,
+                                                                   tau_word *payload) {
+    const tau_word size = tlsf_size_of(payload);
+    struct tlsf_marks marks = tlsf_marks_of(heap);
+    tau_word bytes = size;
+    TAU_ASSERT(tlsf_is_end(heap, tlsf_after(payload, size)));
+    if ((payload[-1] & TLSF_PREVIOUS_FREE) != 0) {
+        const tau_word previous_size = payload[-2];
+        tau_word *const previous = tlsf_before(payload, previous_size);
+        bytes += previous_size;
+        if (TAU_CHECK_LEVEL == 0) {
+            tlsf_unlink_with(heap, previous, &marks);
+        } else if (!tlsf_unlink_checked_with(heap, previous, &marks)) {
+            return tlsf_unmerged(heap, payload, payload, false);
+        }
+    }
+    if (TAU_CHECK_LEVEL >= 2) {
+        *tlsf_after(payload, tlsf_usable_bytes(payload)) = 0;  // so that no stale pointer finds it
+    }
+    if (TAU_CHECK_LEVEL >= 1) {
+        tlsf_note_peak(heap);
+        tlsf_count_used(heap, 0 - size);
+    }
+    tlsf_leave(heap, &marks);
+    tlsf_move_end(heap, 0 - bytes);
+    TAU_PORT_TRACE(heap, payload, NULL, 0, 0);
+    TAU_PORT_UNLOCK(heap);
+    return TAU_OK;
+}
+
 TAU_INLINE enum tau_status tlsf_release(struct tau_tlsf *heap, tau_word *payload,
                                         struct tlsf_used used) {
     struct tlsf_marks marks = tlsf_marks_of(heap);
-    const struct tlsf_merged merged = tlsf_merge_with(heap, payload, used, &marks);
+    const struct tlsf_merged merged = tlsf_merge_with(heap, payload, used, true, &marks);
     if (TAU_CHECK_LEVEL >= 1 && merged.payload == NULL) {
         return tlsf_unmerged(heap, payload, payload, merged.size != 0);
+    }
+    if (merged.size == 0) {
+        return tlsf_release_last(heap, payload);
     }
     TAU_ASSERT(merged.size >= used.size);
     TAU_ASSERT(merged.payload <= payload);
@@ -65,7 +99,8 @@ struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_
     *tlsf_fields_of(heap) = (struct tlsf_fields){
         .range_bytes = ((tau_word)pool_bytes & TLSF_SIZE_MASK) - TLSF_BLOCK_MIN_BYTES,
         .lowest = tlsf_link_to(heap, first),
-        .span_bytes = (tau_word)((uintptr_t)last - (uintptr_t)first),
+        .wilderness_bytes = (tau_word)((uintptr_t)last - (uintptr_t)first),
+        .untouched_bytes = (tau_word)((uintptr_t)last - (uintptr_t)first),
         .classes = (uint16_t)classes,
         .turns = (uint8_t)(tau_bits_turns(level) | TLSF_NO_ROOM),
         .leading_zeros = (uint8_t)(TAU_WORD_BITS - 1 - level),
@@ -78,7 +113,7 @@ struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_
     for (unsigned word = 0; word < words; word++) {  // bound: TLSF_WORDS_MAX
         heap->bitmap[word] = 0;
     }
-    tlsf_list_row(heap, first, last);
+    first[-1] = 0;
     TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     return heap;
 }
@@ -129,6 +164,7 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
     const bool apart = tlsf_each_row(heap, tlsf_is_apart, &range);
     if (apart) {
         struct tlsf_fields *const fields = tlsf_fields_of(heap);
+        tlsf_list_wilderness(heap);
         const uintptr_t lowest = (uintptr_t)tlsf_at(heap, fields->lowest);
         const uintptr_t highest = lowest + fields->span_bytes;
         const uintptr_t start = (uintptr_t)first < lowest ? (uintptr_t)first : lowest;
@@ -162,6 +198,21 @@ TAU_INLINE void *tlsf_hand_out(struct tau_tlsf *heap, tau_word *payload, tau_wor
     return payload;
 }
 
+// Ends a malloc for which no list has a block, for REASON: it takes from the wilderness or refuses.
+// Not inlined: it is off the longest path.
+static __attribute__((noinline)) void *tlsf_malloc_wild(struct tau_tlsf *heap, size_t size_bytes,
+                                                        enum tau_status reason) {
+    const tau_word size = tlsf_needed(heap, size_bytes, 0);
+    tau_word *const payload = tlsf_take_wild(heap, size, &reason);
+    TAU_ASSERT(size != 0);
+    if (payload == NULL) {
+        TAU_PORT_UNLOCK(heap);
+        return tlsf_refuse(heap, size_bytes, reason);
+    }
+    payload[-1] = size;
+    return tlsf_hand_out(heap, payload, size, size_bytes, TAU_ALIGNMENT);
+}
+
 void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes) {
     const tau_word needed = tlsf_needed(heap, size_bytes, 0);
     if (needed == 0) {
@@ -175,8 +226,7 @@ void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes) {
     struct tlsf_marks marks = tlsf_marks_of(heap);
     tau_word *const payload = tlsf_take_with(heap, size, &header, &reason, &marks);
     if (payload == NULL) {
-        TAU_PORT_UNLOCK(heap);
-        return tlsf_refuse(heap, size_bytes, reason);
+        return tlsf_malloc_wild(heap, size_bytes, reason);
     }
     const tau_word kept = tlsf_keep_with(heap, payload, header, size, 0, &marks);
     tlsf_leave(heap, &marks);
@@ -214,8 +264,13 @@ __attribute__((noinline)) void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, si
     TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     enum tau_status reason;
     tau_word header;
-    tau_word *const found =
-        tlsf_take(heap, size + (tau_word)alignment + gap_more, &header, &reason);
+    const tau_word searched = size + (tau_word)alignment + gap_more;
+    tau_word *found = tlsf_take(heap, searched, &header, &reason);
+    const bool is_wild = found == NULL;
+    if (is_wild) {
+        found = tlsf_take_wild(heap, searched, &reason);
+        header = searched + TLSF_FREE;
+    }
     if (found == NULL) {
         TAU_PORT_UNLOCK(heap);
         return tlsf_refuse(heap, size_bytes, reason);
@@ -230,6 +285,10 @@ __attribute__((noinline)) void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, si
     if (gap != 0) {
         tlsf_insert(heap, found, gap + TLSF_FREE);
         flags |= TLSF_PREVIOUS_FREE;
+    }
+    if (is_wild) {
+        tlsf_move_end(heap, size + gap - searched);
+        header = size + gap + TLSF_FREE;
     }
     const tau_word kept = tlsf_keep(heap, payload, header - gap, size, flags);
     TAU_ASSERT(kept >= size);
@@ -284,6 +343,10 @@ __attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, 
     if (size <= old) {
         tlsf_note_peak(heap);
         end_size = size != old ? next_size : 0;
+    } else if (next_size == 0 && tlsf_is_end(heap, end) &&
+               size - old <= tlsf_fields_of(heap)->wilderness_bytes) {
+        tlsf_move_end(heap, size - old);
+        whole = size;
     } else {
         whole += next_size;
         end = tlsf_after(payload, whole);
@@ -308,9 +371,14 @@ __attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, 
     }
     const tau_word rest = whole - size + end_size;
     if (rest >= TLSF_BLOCK_MIN_BYTES) {
-        end[-1] |= TLSF_PREVIOUS_FREE;  // inside the cut if that joins a free block
-        tlsf_insert(heap, tlsf_after(result, size), rest + TLSF_FREE);
         whole = size;
+        if ((TAU_PORT_HAS_LOCK || next_size == 0) &&
+            tlsf_is_end(heap, tlsf_after(result, size + rest))) {
+            tlsf_move_end(heap, 0 - rest);
+        } else {
+            end[-1] |= TLSF_PREVIOUS_FREE;  // inside the cut if that joins a free block
+            tlsf_insert(heap, tlsf_after(result, size), rest + TLSF_FREE);
+        }
     }
     result[-1] = whole | flags;
     if ((flags & TLSF_ALIGNED) != 0) {
@@ -336,7 +404,7 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) 
     if (!tlsf_begin_resize(heap, pointer, size_bytes, &resize)) {
         return NULL;
     }
-    if (tlsf_fits_in_place(pointer, &resize)) {
+    if (tlsf_fits_in_place(heap, pointer, &resize)) {
         return tau_tlsf_resize_in_place(heap, pointer, size_bytes, resize.size,
                                         resize.used.next_size, resize.used.previous_size);
     }
@@ -358,7 +426,11 @@ __attribute__((noinline)) void *tau_tlsf_malloc_or(struct tau_tlsf *heap, size_t
     TAU_PORT_LOCK(heap);
     TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     tau_word header;
-    tau_word *const payload = tlsf_take(heap, size, &header, reason);
+    tau_word *payload = tlsf_take(heap, size, &header, reason);
+    if (payload == NULL) {
+        payload = tlsf_take_wild(heap, size, reason);
+        header = size + TLSF_FREE;
+    }
     if (payload == NULL) {
         TAU_PORT_UNLOCK(heap);
         return *reason == TAU_NO_MEMORY ? NULL : tlsf_refuse(heap, size_bytes, *reason);
@@ -407,6 +479,7 @@ enum tau_status tau_tlsf_check_pointer(const struct tau_tlsf *heap, const void *
 }
 
 struct tlsf_walk {
+    const struct tau_tlsf *heap;
     tau_tlsf_visitor visit;
     void *context;
 };
@@ -417,6 +490,10 @@ static bool tlsf_walk_row(void *context, struct tlsf_row row) {
     const struct tlsf_walk *const walk = context;
     for (tau_word *payload = row.first; payload != row.last;
          payload = tlsf_after(payload, tlsf_size_of(payload))) {
+        if (tlsf_is_end(walk->heap, payload)) {
+            const tau_word left = (tau_word)((uintptr_t)row.last - (uintptr_t)payload);
+            return walk->visit(walk->context, payload, left - TLSF_WORD_BYTES, true);
+        }
         const bool is_free = (payload[-1] & TLSF_FREE) != 0;
         TAU_ASSERT(payload < row.last);
         if (tlsf_size_of(payload) < TLSF_BLOCK_MIN_BYTES ||
@@ -433,7 +510,7 @@ static bool tlsf_walk_row(void *context, struct tlsf_row row) {
 }
 
 void tau_tlsf_walk(const struct tau_tlsf *heap, tau_tlsf_visitor visit, void *context) {
-    struct tlsf_walk walk = {visit, context};
+    struct tlsf_walk walk = {heap, visit, context};
     TAU_ASSERT(visit != NULL);
     TAU_PORT_LOCK(tlsf_lock_of(heap));
     TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
@@ -455,6 +532,7 @@ struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap) {
         .free_bytes = (size_t)tlsf_capacity_bytes(heap) - fields->used_bytes,
         .out_of_memory_count = fields->out_of_memory_count,
         .control_bytes = (uintptr_t)row.first - TLSF_WORD_BYTES - row.memory,
+        .untouched_bytes = fields->untouched_bytes,
     };
     if (fields->summary != 0) {
         const unsigned index = tau_bits_last(fields->summary);
@@ -465,6 +543,11 @@ struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap) {
             statistics.largest_free_bytes =
                 tlsf_size_of(payload) - TLSF_WORD_BYTES - TLSF_CANARY_BYTES;
         }
+    }
+    if (fields->wilderness_bytes >= TLSF_BLOCK_MIN_BYTES) {
+        const size_t bytes = fields->wilderness_bytes - TLSF_WORD_BYTES - TLSF_CANARY_BYTES;
+        statistics.largest_free_bytes =
+            bytes > statistics.largest_free_bytes ? bytes : statistics.largest_free_bytes;
     }
     TAU_PORT_UNLOCK(tlsf_lock_of(heap));
     return statistics;

@@ -112,6 +112,9 @@ struct tau_tlsf_statistics {
     size_t largest_free_bytes;   // lower bound, by class, of the largest request that succeeds now
     size_t out_of_memory_count;  // requests refused for want of memory
     size_t control_bytes;        // the control block
+    // Bytes at the end of the only pool that no object ever had. A heap smaller by as many would
+    // have placed every object in the same place, if its pool_max_bytes were the same.
+    size_t untouched_bytes;
 };
 
 // Cost: constant time.

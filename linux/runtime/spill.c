@@ -96,13 +96,10 @@ size_t tau_spill_first_bytes(size_t max_bytes) {
 static bool add(size_t bytes) {
     tau_lock_take();
     const uintptr_t start = tau_heap.spill_start + tau_heap.spill_bytes;
-    bool is_added = bytes <= tau_heap.spill_max_bytes - tau_heap.spill_bytes &&
-                    map_at(start, bytes, MAP_NORESERVE) != MAP_FAILED;
-    if (is_added && !tau_unlocked_tlsf_extend(tau_heap.spill, bytes)) {
-        munmap((void *)start, bytes);
-        is_added = false;
-    }
+    const bool is_added = bytes <= tau_heap.spill_max_bytes - tau_heap.spill_bytes &&
+                          map_at(start, bytes, MAP_NORESERVE) != MAP_FAILED;
     if (is_added) {
+        tau_unlocked_tlsf_extend(tau_heap.spill, bytes);
         tau_heap.spill_bytes += bytes;
         tau_high_water.spill_fresh = start + TAU_HIGH_WATER_BEHIND_BYTES;
     }

@@ -56,45 +56,21 @@
 
 _Static_assert(TAU_UNLOCKED_FREE == TLSF_FREE, "the flag is the heap's");
 
-bool tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes) {
+void tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes) {
     struct tlsf_fields *const fields = tlsf_fields_of(heap);
-    tau_word *const end = tlsf_after(tlsf_at(heap, fields->lowest), fields->span_bytes);
-    tau_word *const new_end = tlsf_last_payload((uintptr_t)end + size_bytes);
-    tau_word *first = end;
-    TAU_ASSERT(fields->pools == 0);
-    TAU_ASSERT(fields->span_bytes + size_bytes <= tlsf_block_max_bytes(heap));
-    if ((end[-1] & TLSF_PREVIOUS_FREE) != 0) {
-        const tau_word size = end[-2];
-        first = tlsf_before(end, size);
-        if (size > fields->span_bytes || first[-1] != (size | TLSF_FREE) ||
-            !tlsf_unlink_checked(heap, first)) {
-            return false;
-        }
-    }
-    fields->span_bytes += (tau_word)((uintptr_t)new_end - (uintptr_t)end);
-    tlsf_list_row(heap, first, new_end);
-    return true;
+    TAU_ASSERT(fields->pools == 0 && size_bytes % TAU_ALIGNMENT == 0);
+    TAU_ASSERT(tlsf_capacity_bytes(heap) + size_bytes <= tlsf_block_max_bytes(heap));
+    fields->wilderness_bytes += size_bytes;
+    fields->untouched_bytes += size_bytes;
 }
 
 size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes) {
     struct tlsf_fields *const fields = tlsf_fields_of(heap);
-    tau_word *const end = tlsf_after(tlsf_at(heap, fields->lowest), fields->span_bytes);
-    TAU_ASSERT(fields->pools == 0);
-    TAU_ASSERT(unit_bytes % TAU_ALIGNMENT == 0);
-    if ((end[-1] & TLSF_PREVIOUS_FREE) == 0) {
-        return 0;
-    }
-    const tau_word size = end[-2];
-    if (size > fields->span_bytes || size < TLSF_BLOCK_MIN_BYTES) {
-        return 0;
-    }
-    tau_word *const first = tlsf_before(end, size);
-    const tau_word bytes = (size - TLSF_BLOCK_MIN_BYTES) & ~((tau_word)unit_bytes - 1);
-    if (bytes == 0 || first[-1] != (size | TLSF_FREE) || !tlsf_unlink_checked(heap, first)) {
-        return 0;
-    }
-    fields->span_bytes -= bytes;
-    tlsf_list_row(heap, first, tlsf_before(end, bytes));
+    const tau_word bytes = fields->wilderness_bytes & ~((tau_word)unit_bytes - 1);
+    TAU_ASSERT(fields->pools == 0 && unit_bytes % TAU_ALIGNMENT == 0);
+    fields->wilderness_bytes -= bytes;
+    fields->untouched_bytes =
+        fields->untouched_bytes > bytes ? fields->untouched_bytes - bytes : 0;
     return bytes;
 }
 

@@ -15,12 +15,10 @@
 #define TAU_UNLOCKED_FREE ((uintptr_t)1)
 
 // Lengthens a heap of one pool by SIZE_BYTES, a multiple of TAU_ALIGNMENT, that lie directly after
-// it, so that objects reach from the old memory into the new. Fails if and only if the header, the
-// footer or a link of the last block was overwritten. Constant time.
-bool tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes);
+// it, so that objects reach from the old memory into the new. Constant time.
+void tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes);
 // Shortens a heap of one pool by the free memory at its end, in multiples of UNIT_BYTES, a power of
-// two. Returns the bytes, which are the caller's. 0 also if the header, the
-// footer or a link of that block was overwritten. Constant time.
+// two. Returns the bytes, which are the caller's. Constant time.
 size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes);
 // Takes the first free block of the largest class out of the heap, which does not count as used.
 // *SIZE_BYTES is its usable size. NULL if it has fewer than LEAST_BYTES, or was overwritten.

@@ -68,6 +68,8 @@ struct tlsf_fields {
     tau_word range_bytes;      // from the smallest block to the largest that a pool can hold
     tau_word lowest;           // link: lowest payload address of all pools
     tau_word span_bytes;       // from there to the highest sentinel's payload
+    tau_word wilderness_bytes;  // behind that sentinel; 0 with several pools
+    tau_word untouched_bytes;   // the fewest that these ever were
     tau_word pools;            // link: the newest added pool's descriptor
     uint32_t summary;          // bit w is set if bitmap word w is not 0
     uint16_t classes;          // the highest class + 1
@@ -83,7 +85,7 @@ struct tlsf_pool {
     tau_word capacity_before_bytes;
 };
 
-_Static_assert(sizeof(struct tlsf_fields) == 7 * TLSF_WORD_BYTES + 2 * sizeof(uint32_t),
+_Static_assert(sizeof(struct tlsf_fields) == 9 * TLSF_WORD_BYTES + 2 * sizeof(uint32_t),
                "no padding in the control block");
 _Static_assert((TLSF_SIZE_MASK & TLSF_FLAGS) == 0, "a size and the flags share no bit");
 

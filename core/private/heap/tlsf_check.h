@@ -159,7 +159,10 @@ static __attribute__((noinline)) enum tau_status tlsf_reason_for(const struct ta
         return TAU_MISALIGNED_POINTER;
     }
     if (offset >= span) {
-        return TAU_FOREIGN_POINTER;
+        const struct tlsf_fields *const fields = tlsf_fields_of(heap);
+        return offset - span < fields->wilderness_bytes - fields->untouched_bytes
+                   ? TAU_DOUBLE_FREE  // there was an object
+                   : TAU_FOREIGN_POINTER;
     }
     if ((payload[-1] & TLSF_FREE) != 0) {
         return TAU_DOUBLE_FREE;

@@ -7,6 +7,7 @@
 #include "core/private/heap/tlsf_block.h"
 #include "core/private/heap/tlsf_check.h"
 #include "core/private/heap/tlsf_request.h"
+#include "core/private/heap/tlsf_wilderness.h"
 
 // What malloc and free keep in registers while they change lists: the summary, which they write
 // back, and the first bit. The checks of level 1 leave no register for them.
@@ -73,6 +74,20 @@ TAU_SHARED void tlsf_insert(struct tau_tlsf *heap, tau_word *payload, tau_word h
     struct tlsf_marks marks = tlsf_marks_of(heap);
     tlsf_insert_with(heap, payload, header, &marks);
     tlsf_leave(heap, &marks);
+}
+
+// Makes the wilderness a listed block, or loses it if it is too small for one.
+TAU_SHARED void tlsf_list_wilderness(struct tau_tlsf *heap) {
+    struct tlsf_fields *const fields = tlsf_fields_of(heap);
+    tau_word *const first = tlsf_end(heap);
+    const tau_word bytes = fields->wilderness_bytes;
+    fields->wilderness_bytes = 0;
+    fields->untouched_bytes = 0;
+    if (bytes >= TLSF_BLOCK_MIN_BYTES) {
+        fields->span_bytes += bytes;
+        tlsf_end(heap)[-1] = TLSF_PREVIOUS_FREE;
+        tlsf_insert(heap, first, bytes + TLSF_FREE);
+    }
 }
 
 // Removes a free block from its list. Its links say whether the list's head is its only other link,

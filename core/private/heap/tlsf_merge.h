@@ -13,9 +13,11 @@ struct tlsf_merged {
 };
 
 // Removes the free neighbors of PAYLOAD's used block from their lists. free has checked the block.
-// The result is in no list yet. If a link was overwritten, the caller must call `tlsf_unmerged`.
+// The result is in no list yet. If a link was overwritten, the caller must call `tlsf_unmerged`. If
+// the block IS_OF_POOL and is the last one, SIZE is 0 and `tlsf_release_last` ends the call.
 TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *payload,
-                                              struct tlsf_used used, struct tlsf_marks *marks) {
+                                              struct tlsf_used used, bool is_of_pool,
+                                              struct tlsf_marks *marks) {
     tau_word *const next = tlsf_after(payload, used.size);
     // Level 0 has read no sizes yet. It decides by the flags.
     const tau_word next_header = next[-1];
@@ -39,6 +41,8 @@ TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *p
             return (struct tlsf_merged){NULL, false};
         }
         header = used.size + (TAU_CHECK_LEVEL == 0 ? next_header : used.next_size + TLSF_FREE);
+    } else if (is_of_pool && next_header == 0 && tlsf_is_end(heap, next)) {
+        return (struct tlsf_merged){payload, 0};
     } else {
         next[-1] = next_header | TLSF_PREVIOUS_FREE;
         header = used.size + TLSF_FREE;
@@ -60,13 +64,16 @@ TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *p
         tlsf_note_peak(heap);
         tlsf_count_used(heap, 0 - used.size);
     }
+    if (header == TLSF_FREE) {
+        __builtin_unreachable();  // a block has a size
+    }
     return (struct tlsf_merged){payload, header - TLSF_FREE};
 }
 
 TAU_SHARED struct tlsf_merged tlsf_merge(struct tau_tlsf *heap, tau_word *payload,
                                          struct tlsf_used used) {
     struct tlsf_marks marks = tlsf_marks_of(heap);
-    const struct tlsf_merged merged = tlsf_merge_with(heap, payload, used, &marks);
+    const struct tlsf_merged merged = tlsf_merge_with(heap, payload, used, false, &marks);
     tlsf_leave(heap, &marks);
     return merged;
 }

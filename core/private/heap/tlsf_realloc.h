@@ -8,6 +8,7 @@
 #include "core/private/heap/tlsf_check.h"
 #include "core/private/heap/tlsf_inside.h"
 #include "core/private/heap/tlsf_request.h"
+#include "core/private/heap/tlsf_wilderness.h"
 
 // An object that is to be resized. All of it holds as long as the lock is held, its bytes and its
 // alignment afterwards too.
@@ -51,12 +52,17 @@ TAU_INLINE bool tlsf_begin_resize(struct tau_tlsf *heap, tau_word *payload,
 }
 
 // Whether the object at PAYLOAD can stay, or move down into the free block before it.
-TAU_INLINE bool tlsf_fits_in_place(const tau_word *payload, const struct tlsf_resize *resize) {
+TAU_INLINE bool tlsf_fits_in_place(const struct tau_tlsf *heap, const tau_word *payload,
+                                   const struct tlsf_resize *resize) {
     const struct tlsf_used *const used = &resize->used;
     const tau_word room = used->size + used->next_size;
     const uintptr_t lowest = (uintptr_t)tlsf_before(payload, used->previous_size);
     if (resize->size <= used->size) {
         return resize->size != 0;
+    }
+    if (used->next_size == 0 && tlsf_is_end(heap, tlsf_after(payload, used->size)) &&
+        resize->size - used->size <= tlsf_fields_of(heap)->wilderness_bytes) {
+        return true;
     }
     // No block is free after a free one. Only TLSF_FREE that was overwritten says so.
     if (TAU_CHECK_LEVEL >= 1 && (tlsf_after(payload, room)[-1] & TLSF_FREE) != 0) {

@@ -53,7 +53,7 @@ static tau_word tlsf_row_bytes_of(const struct tlsf_pool *pool) {
 static tau_word tlsf_capacity_bytes(const struct tau_tlsf *heap) {
     const struct tlsf_fields *const fields = tlsf_fields_of(heap);
     if (fields->pools == 0) {
-        return fields->span_bytes;
+        return fields->span_bytes + fields->wilderness_bytes;
     }
     const struct tlsf_pool *const newest = tlsf_pool_at(heap, fields->pools);
     TAU_ASSERT(tlsf_row_bytes_of(newest) >= TLSF_BLOCK_MIN_BYTES);
@@ -124,7 +124,8 @@ static bool tlsf_each_row(const struct tau_tlsf *heap,
     }
     const struct tlsf_row first = tlsf_row_of(heap, NULL, capacity);
     const uintptr_t lowest = (uintptr_t)tlsf_at(heap, tlsf_fields_of(heap)->lowest);
-    return (uintptr_t)first.last - lowest <= tlsf_fields_of(heap)->span_bytes &&
+    return (uintptr_t)first.last - lowest <= (uintptr_t)tlsf_fields_of(heap)->span_bytes +
+                                                 tlsf_fields_of(heap)->wilderness_bytes &&
            visit(context, first);
 }
 

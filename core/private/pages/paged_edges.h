@@ -84,7 +84,10 @@ TAU_SHARED struct tau_tlsf *paged_blocks_in(uintptr_t start, uint32_t pages) {
     const size_t skip = paged_first_payload_bytes(heap_bytes) - tau_tlsf_control_bytes(heap_bytes);
     TAU_ASSERT(paged_starts_page((void *)start));
     TAU_ASSERT(skip == 0 || skip == TAU_ALIGNMENT);
-    return tau_tlsf_init((void *)(start + skip), heap_bytes - skip, heap_bytes);
+    struct tau_tlsf *const blocks =
+        tau_tlsf_init((void *)(start + skip), heap_bytes - skip, heap_bytes);
+    tlsf_list_wilderness(blocks);  // its bounds are pages, which the lists' blocks know
+    return blocks;
 }
 
 // How a free block is cut: the SIZE bytes from PAYLOAD on are allocated.

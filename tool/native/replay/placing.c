@@ -149,7 +149,7 @@ static uintptr_t place_shared_again(struct tau_placing *placing, tau_word *old,
     if (!tlsf_begin_resize(heap, old, (size_t)size_bytes, &resize)) {
         return 0;
     }
-    if (tlsf_fits_in_place(old, &resize)) {
+    if (tlsf_fits_in_place(heap, old, &resize)) {
         return (uintptr_t)tau_tlsf_resize_in_place(heap, old, (size_t)size_bytes, resize.size,
                                                    resize.used.next_size,
                                                    resize.used.previous_size);
