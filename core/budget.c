@@ -191,8 +191,7 @@ static __attribute__((noinline)) void *budget_realloc_shared(struct tau_budget *
         return NULL;
     }
     if (tlsf_fits_in_place(shared, payload, &resize)) {
-        return tau_tlsf_resize_in_place(shared, payload, size_bytes, resize.size,
-                                        resize.used.next_size, resize.used.previous_size);
+        return tlsf_resize_in_place(shared, payload, size_bytes, &resize);
     }
     TAU_PORT_UNLOCK(shared);
     void *const place = resize.alignment > TAU_ALIGNMENT

@@ -198,16 +198,15 @@ TAU_INLINE void *tlsf_hand_out(struct tau_tlsf *heap, tau_word *payload, tau_wor
     return payload;
 }
 
-// Ends a malloc for which no list has a block, for REASON: it takes from the wilderness or refuses.
-// Not inlined: it is off the longest path.
-static __attribute__((noinline)) void *tlsf_malloc_wild(struct tau_tlsf *heap, size_t size_bytes,
-                                                        enum tau_status reason) {
-    const tau_word size = tlsf_needed(heap, size_bytes, 0);
+// Ends a malloc that needs a block of SIZE and found none for REASON: it takes from the wilderness
+// or refuses. Not inlined: it is off the longest path.
+static __attribute__((noinline)) void *tlsf_malloc_wild(struct tau_tlsf *heap, tau_word size,
+                                                        size_t size_bytes, enum tau_status reason) {
     tau_word *const payload = tlsf_take_wild(heap, size, &reason);
     TAU_ASSERT(size != 0);
     if (payload == NULL) {
         TAU_PORT_UNLOCK(heap);
-        return tlsf_refuse(heap, size_bytes, reason);
+        return tlsf_refuse_object(heap, size_bytes, reason);
     }
     payload[-1] = size;
     return tlsf_hand_out(heap, payload, size, size_bytes, TAU_ALIGNMENT);
@@ -226,7 +225,7 @@ void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes) {
     struct tlsf_marks marks = tlsf_marks_of(heap);
     tau_word *const payload = tlsf_take_with(heap, size, &header, &reason, &marks);
     if (payload == NULL) {
-        return tlsf_malloc_wild(heap, size_bytes, reason);
+        return tlsf_malloc_wild(heap, size, size_bytes, reason);
     }
     const tau_word kept = tlsf_keep_with(heap, payload, header, size, 0, &marks);
     tlsf_leave(heap, &marks);
@@ -243,6 +242,37 @@ void *tau_tlsf_calloc(struct tau_tlsf *heap, size_t count, size_t size_bytes) {
         TAU_PORT_FILL(payload, 0, total_bytes);
     }
     return payload;
+}
+
+// Where an object with ALIGNMENT may lie in the free block at FOUND: the bytes before are none or a
+// block.
+TAU_INLINE tau_word *tlsf_aligned_in(tau_word *found, size_t alignment) {
+    tau_word *const payload = (tau_word *)tau_bits_round_up((uintptr_t)found, alignment);
+    const uintptr_t front = (uintptr_t)payload - (uintptr_t)found;
+    if (TAU_ALIGNMENT >= 8 ? front == TAU_ALIGNMENT : front - 1 < TLSF_BLOCK_MIN_BYTES - 1) {
+        return tlsf_after(payload, alignment == 8 ? 16 : (tau_word)alignment);
+    }
+    return payload;
+}
+
+// As `tlsf_malloc_wild`, with ALIGNMENT.
+static __attribute__((noinline)) void *tlsf_aligned_wild(struct tau_tlsf *heap, size_t alignment,
+                                                         tau_word size, size_t size_bytes,
+                                                         enum tau_status reason) {
+    tau_word *const payload = tlsf_aligned_in(tlsf_end(heap), alignment);
+    const tau_word gap = (tau_word)((uintptr_t)payload - (uintptr_t)tlsf_end(heap));
+    tau_word *const found = tlsf_take_wild(heap, gap + size, &reason);
+    if (found == NULL) {
+        TAU_PORT_UNLOCK(heap);
+        return tlsf_refuse_object(heap, size_bytes, reason);
+    }
+    payload[-1] = size | TLSF_ALIGNED;
+    if (gap != 0) {
+        tlsf_insert(heap, found, gap + TLSF_FREE);
+        payload[-1] |= TLSF_PREVIOUS_FREE;
+    }
+    tlsf_after(payload, size)[-2] = (tau_word)alignment;
+    return tlsf_hand_out(heap, payload, size, size_bytes, alignment);
 }
 
 // Not inlined: realloc calls it only for over-aligned objects, which have their own bound.
@@ -265,30 +295,16 @@ __attribute__((noinline)) void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, si
     enum tau_status reason;
     tau_word header;
     const tau_word searched = size + (tau_word)alignment + gap_more;
-    tau_word *found = tlsf_take(heap, searched, &header, &reason);
-    const bool is_wild = found == NULL;
-    if (is_wild) {
-        found = tlsf_take_wild(heap, searched, &reason);
-        header = searched + TLSF_FREE;
-    }
+    tau_word *const found = tlsf_take(heap, searched, &header, &reason);
     if (found == NULL) {
-        TAU_PORT_UNLOCK(heap);
-        return tlsf_refuse(heap, size_bytes, reason);
+        return tlsf_aligned_wild(heap, alignment, size, size_bytes, reason);
     }
-    tau_word *payload = (tau_word *)tau_bits_round_up((uintptr_t)found, alignment);
-    const uintptr_t front = (uintptr_t)payload - (uintptr_t)found;
-    if (TAU_ALIGNMENT >= 8 ? front == TAU_ALIGNMENT : front - 1 < TLSF_BLOCK_MIN_BYTES - 1) {
-        payload = tlsf_after(payload, alignment == 8 ? 16 : (tau_word)alignment);
-    }
+    tau_word *const payload = tlsf_aligned_in(found, alignment);
     const tau_word gap = (tau_word)((uintptr_t)payload - (uintptr_t)found);
     tau_word flags = TLSF_ALIGNED;
     if (gap != 0) {
         tlsf_insert(heap, found, gap + TLSF_FREE);
         flags |= TLSF_PREVIOUS_FREE;
-    }
-    if (is_wild) {
-        tlsf_move_end(heap, size + gap - searched);
-        header = size + gap + TLSF_FREE;
     }
     const tau_word kept = tlsf_keep(heap, payload, header - gap, size, flags);
     TAU_ASSERT(kept >= size);
@@ -343,10 +359,6 @@ __attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, 
     if (size <= old) {
         tlsf_note_peak(heap);
         end_size = size != old ? next_size : 0;
-    } else if (next_size == 0 && tlsf_is_end(heap, end) &&
-               size - old <= tlsf_fields_of(heap)->wilderness_bytes) {
-        tlsf_move_end(heap, size - old);
-        whole = size;
     } else {
         whole += next_size;
         end = tlsf_after(payload, whole);
@@ -372,8 +384,7 @@ __attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, 
     const tau_word rest = whole - size + end_size;
     if (rest >= TLSF_BLOCK_MIN_BYTES) {
         whole = size;
-        if ((TAU_PORT_HAS_LOCK || next_size == 0) &&
-            tlsf_is_end(heap, tlsf_after(result, size + rest))) {
+        if (TAU_PORT_HAS_LOCK && tlsf_is_end(heap, tlsf_after(result, size + rest))) {
             tlsf_move_end(heap, 0 - rest);
         } else {
             end[-1] |= TLSF_PREVIOUS_FREE;  // inside the cut if that joins a free block
@@ -392,6 +403,29 @@ __attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, 
     return result;
 }
 
+void *tau_tlsf_resize_last(struct tau_tlsf *heap, tau_word *payload, size_t size_bytes,
+                           tau_word size) {
+    const tau_word old = tlsf_size_of(payload);
+    const size_t old_bytes = tlsf_usable_bytes(payload);
+    const size_t alignment = tlsf_alignment_of(payload, old);
+    TAU_ASSERT(tlsf_is_end(heap, tlsf_after(payload, old)));
+    TAU_ASSERT(size <= old + tlsf_fields_of(heap)->wilderness_bytes);
+    if (size < old) {
+        tlsf_note_peak(heap);
+    }
+    payload[-1] += size - old;
+    tlsf_move_end(heap, size - old);
+    if ((payload[-1] & TLSF_ALIGNED) != 0) {
+        tlsf_after(payload, size)[-2] = (tau_word)alignment;
+    }
+    tlsf_count_used(heap, size - old);
+    tlsf_seal(heap, payload);
+    TAU_PORT_TRACE(heap, payload, payload, size_bytes, alignment);
+    TAU_PORT_UNLOCK(heap);
+    tlsf_junk_beyond(payload, old_bytes, size_bytes);
+    return payload;
+}
+
 void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) {
     if (pointer == NULL) {
         return tau_tlsf_malloc(heap, size_bytes);
@@ -405,8 +439,7 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) 
         return NULL;
     }
     if (tlsf_fits_in_place(heap, pointer, &resize)) {
-        return tau_tlsf_resize_in_place(heap, pointer, size_bytes, resize.size,
-                                        resize.used.next_size, resize.used.previous_size);
+        return tlsf_resize_in_place(heap, pointer, size_bytes, &resize);
     }
     TAU_PORT_UNLOCK(heap);
     void *const place = resize.alignment > TAU_ALIGNMENT

@@ -18,6 +18,7 @@
 #define tau_tlsf_malloc_or tau_unlocked_tlsf_malloc_or
 #define tau_tlsf_realloc tau_unlocked_tlsf_realloc
 #define tau_tlsf_resize_in_place tau_unlocked_tlsf_resize_in_place
+#define tau_tlsf_resize_last tau_unlocked_tlsf_resize_last
 #define tau_tlsf_statistics tau_unlocked_tlsf_statistics
 #define tau_tlsf_usable_size tau_unlocked_tlsf_usable_size
 #define tau_tlsf_walk tau_unlocked_tlsf_walk

@@ -14,6 +14,7 @@
 // alignment afterwards too.
 struct tlsf_resize {
     struct tlsf_used used;
+    bool is_last;   // the wilderness follows
     tau_word size;  // of the block that the new size needs; 0 if no pool can hold it
     size_t old_bytes;
     size_t alignment;
@@ -38,6 +39,8 @@ TAU_INLINE bool tlsf_begin_resize(struct tau_tlsf *heap, tau_word *payload,
         (void)tlsf_misused(heap, payload);
         return false;
     }
+    resize->is_last = resize->used.next_size == 0 &&
+                      tlsf_is_end(heap, tlsf_after(payload, resize->used.size));
     const bool is_aligned = (payload[-1] & TLSF_ALIGNED) != 0;
     resize->alignment = tlsf_alignment_of(payload, resize->used.size);
     if (TAU_CHECK_LEVEL >= 1 && is_aligned && !tlsf_is_alignment_of(payload, resize->alignment)) {
@@ -60,9 +63,8 @@ TAU_INLINE bool tlsf_fits_in_place(const struct tau_tlsf *heap, const tau_word *
     if (resize->size <= used->size) {
         return resize->size != 0;
     }
-    if (used->next_size == 0 && tlsf_is_end(heap, tlsf_after(payload, used->size)) &&
-        resize->size - used->size <= tlsf_fields_of(heap)->wilderness_bytes) {
-        return true;
+    if (resize->is_last) {
+        return resize->size - used->size <= tlsf_fields_of(heap)->wilderness_bytes;
     }
     // No block is free after a free one. Only TLSF_FREE that was overwritten says so.
     if (TAU_CHECK_LEVEL >= 1 && (tlsf_after(payload, room)[-1] & TLSF_FREE) != 0) {
@@ -76,6 +78,18 @@ TAU_INLINE bool tlsf_fits_in_place(const struct tau_tlsf *heap, const tau_word *
 // releases the lock. Returns the object's place. NEXT_SIZE and PREVIOUS_SIZE are as in `tlsf_used`.
 void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, tau_word *payload, size_t size_bytes,
                                tau_word size, tau_word next_size, tau_word previous_size);
+
+// As above, for the last block, which grows into the wilderness and shrinks from it.
+void *tau_tlsf_resize_last(struct tau_tlsf *heap, tau_word *payload, size_t size_bytes,
+                           tau_word size);
+
+TAU_INLINE void *tlsf_resize_in_place(struct tau_tlsf *heap, tau_word *payload, size_t size_bytes,
+                                      const struct tlsf_resize *resize) {
+    return resize->is_last
+               ? tau_tlsf_resize_last(heap, payload, size_bytes, resize->size)
+               : tau_tlsf_resize_in_place(heap, payload, size_bytes, resize->size,
+                                          resize->used.next_size, resize->used.previous_size);
+}
 
 TAU_INLINE void tlsf_junk_beyond(void *payload, size_t old_bytes, size_t size_bytes) {
     if (size_bytes > old_bytes) {

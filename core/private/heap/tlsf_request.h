@@ -47,14 +47,15 @@ TAU_INLINE bool tlsf_is_sound(const struct tau_tlsf *heap, const tau_word *paylo
            end[-2] + TLSF_FREE == header;
 }
 
-// Reports why a request is refused and returns NULL. Counts the request if memory is lacking.
-static __attribute__((noinline)) void *tlsf_refuse(struct tau_tlsf *heap, size_t size_bytes,
-                                                   enum tau_status reason) {
+// Reports why a request of a size that is not 0 is refused and returns NULL. Counts the request if
+// memory is lacking.
+TAU_INLINE void *tlsf_refuse_object(struct tau_tlsf *heap, size_t size_bytes,
+                                    enum tau_status reason) {
     TAU_ASSERT(heap != NULL);
     TAU_ASSERT(reason == TAU_OVERWRITTEN || reason == TAU_NO_MEMORY);
     if (TAU_CHECK_LEVEL >= 1 && reason == TAU_OVERWRITTEN) {
         TAU_PORT_MISUSE(heap, NULL, reason);
-    } else if (size_bytes != 0) {
+    } else {
         if (TAU_STATISTICS) {
             TAU_PORT_LOCK(heap);
             tlsf_fields_of(heap)->out_of_memory_count++;
@@ -63,6 +64,13 @@ static __attribute__((noinline)) void *tlsf_refuse(struct tau_tlsf *heap, size_t
         TAU_PORT_OUT_OF_MEMORY(heap, size_bytes);
     }
     return NULL;
+}
+
+// As `tlsf_refuse_object`. Nothing is reported of size 0.
+static __attribute__((noinline)) void *tlsf_refuse(struct tau_tlsf *heap, size_t size_bytes,
+                                                   enum tau_status reason) {
+    return size_bytes != 0 || reason != TAU_NO_MEMORY ? tlsf_refuse_object(heap, size_bytes, reason)
+                                                      : NULL;
 }
 
 TAU_INLINE void tlsf_junk(void *payload, int value, size_t size_bytes) {

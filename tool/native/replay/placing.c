@@ -150,9 +150,7 @@ static uintptr_t place_shared_again(struct tau_placing *placing, tau_word *old,
         return 0;
     }
     if (tlsf_fits_in_place(heap, old, &resize)) {
-        return (uintptr_t)tau_tlsf_resize_in_place(heap, old, (size_t)size_bytes, resize.size,
-                                                   resize.used.next_size,
-                                                   resize.used.previous_size);
+        return (uintptr_t)tlsf_resize_in_place(heap, old, (size_t)size_bytes, &resize);
     }
     const bool is_aligned = resize.alignment > TAU_ALIGNMENT;
     uintptr_t place =
