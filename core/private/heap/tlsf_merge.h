@@ -41,7 +41,7 @@ TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *p
             return (struct tlsf_merged){NULL, false};
         }
         header = used.size + (TAU_CHECK_LEVEL == 0 ? next_header : used.next_size + TLSF_FREE);
-    } else if (is_of_pool && !TAU_ON_LONGEST_PATH(next_header != 0) && tlsf_is_end(heap, next)) {
+    } else if (is_of_pool && !TAU_ON_LONGEST_PATH(!tlsf_is_end(heap, next))) {
         return (struct tlsf_merged){payload, 0};
     } else {
         next[-1] = next_header | TLSF_PREVIOUS_FREE;
