@@ -524,8 +524,9 @@ static bool tlsf_walk_row(void *context, struct tlsf_row row) {
     for (tau_word *payload = row.first; payload != row.last;
          payload = tlsf_after(payload, tlsf_size_of(payload))) {
         if (tlsf_is_end(walk->heap, payload)) {
-            const tau_word left = (tau_word)((uintptr_t)row.last - (uintptr_t)payload);
-            return walk->visit(walk->context, payload, left - TLSF_WORD_BYTES, true);
+            const tau_word left = tlsf_fields_of(walk->heap)->wilderness_bytes;
+            return left < TLSF_BLOCK_MIN_BYTES ||
+                   walk->visit(walk->context, payload, left - TLSF_WORD_BYTES, true);
         }
         const bool is_free = (payload[-1] & TLSF_FREE) != 0;
         TAU_ASSERT(payload < row.last);

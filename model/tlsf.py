@@ -29,6 +29,14 @@ class Pool:
 
     blocks: list[Block] = field(default_factory=list)
     sentinel: int = 0
+    wilderness_bytes: int = 0  # behind the sentinel
+
+    @property
+    def is_wild(self) -> bool:
+        """Whether the last block returns to a wilderness, which may be empty at the moment."""
+        return self.untouched_bytes is not None
+
+    untouched_bytes: int | None = None  # the fewest bytes of the wilderness ever; None: it has none
 
 
 def second_level_bits(pool_max_bytes: int) -> int:
@@ -71,7 +79,7 @@ class Tlsf:
         self.peak_used_bytes = 0
         self.out_of_memory_count = 0
         control = round_up(base, self.unit) - base
-        status = self._place_pool(control + control_bytes, size_bytes)
+        status = self._place_pool(control + control_bytes, size_bytes, is_wild=True)
         if status != "OK":
             raise ValueError(status)
 
@@ -91,23 +99,50 @@ class Tlsf:
 
     # Pools and blocks
 
-    def _place_pool(self, start: int, end: int) -> str:
-        """Makes a pool of the bytes from offset START to END."""
+    def _place_pool(self, start: int, end: int, is_wild: bool = False) -> str:
+        """Makes a pool of the bytes from offset START to END: a wilderness or one free block."""
         payload = round_up(self.base + start + self.word, self.unit) - self.base
         sentinel = (self.base + end) // self.unit * self.unit - self.base
         if sentinel - payload < self.block_min:
             return "POOL_TOO_SMALL"
         if sentinel - payload > self.pool_max_bytes:
             return "POOL_TOO_LARGE"
-        block = Block(payload, sentinel - payload)
-        self.pools.append(Pool([block], sentinel))
-        self._list_put(block)
+        whole = sentinel - payload
+        if is_wild:
+            self.pools.append(Pool([], payload, whole, whole))
+        else:
+            block = Block(payload, whole)
+            self.pools.append(Pool([block], sentinel))
+            self._list_put(block)
         return "OK"
+
+    def _list_wilderness(self) -> None:
+        """Makes the wilderness a free block, or loses it if it is too small for one."""
+        pool = self.pools[0]
+        if pool.wilderness_bytes >= self.block_min:
+            block = Block(pool.sentinel, pool.wilderness_bytes)
+            pool.blocks.append(block)
+            pool.sentinel += pool.wilderness_bytes
+            self._list_put(block)
+        pool.wilderness_bytes, pool.untouched_bytes = 0, None
+
+    def _move_end(self, pool: Pool, more_bytes: int) -> None:
+        """Takes bytes from the wilderness of POOL, or gives some back."""
+        pool.sentinel += more_bytes
+        pool.wilderness_bytes -= more_bytes
+        pool.untouched_bytes = min(pool.untouched_bytes or 0, pool.wilderness_bytes)
 
     def add_pool(self, start: int, size_bytes: int) -> str:
         """As tau_tlsf_add_pool, for memory at offset START that overlaps nothing."""
         descriptor = round_up(self.base + start, self.word) - self.base
-        return self._place_pool(descriptor + 3 * self.word, start + size_bytes)
+        status = self._place_pool(descriptor + 3 * self.word, start + size_bytes)
+        if status == "OK" and len(self.pools) == 2:
+            added = self.pools.pop()  # the list of its block has the wilderness before it
+            self._list_take(added.blocks[0])
+            self._list_wilderness()
+            self.pools.append(added)
+            self._list_put(added.blocks[0])
+        return status
 
     def _list_put(self, block: Block) -> None:
         block.is_free = True
@@ -173,15 +208,25 @@ class Tlsf:
     @property
     def capacity_bytes(self) -> int:
         """All blocks of all pools, headers included."""
-        return sum(size_bytes for _, size_bytes, _ in self.blocks())
+        return sum(size_bytes for _, size_bytes, _ in self.blocks()) + self._wilderness_bytes
+
+    @property
+    def _wilderness_bytes(self) -> int:
+        return self.pools[0].wilderness_bytes
+
+    @property
+    def untouched_bytes(self) -> int:
+        """The fewest bytes that the wilderness ever had."""
+        return self.pools[0].untouched_bytes or 0
 
     @property
     def largest_free_bytes(self) -> int:
         """A request of this size succeeds, 0 if there is none."""
         classes = [number for number, members in self.lists.items() if members]
-        if not classes:
-            return 0
-        return self._usable(self.lists[max(classes)][0])
+        candidates = [self.lists[max(classes)][0]] if classes else []
+        if self._wilderness_bytes >= self.block_min:
+            candidates.append(Block(self.pools[0].sentinel, self._wilderness_bytes))
+        return max(map(self._usable, candidates), default=0)
 
     def blocks(self) -> list[tuple[int, int, bool]]:
         """(payload, size with header, is free) of every block, pool by pool in address order."""
@@ -238,12 +283,29 @@ class Tlsf:
         size_bytes = self.block_size(request_bytes)
         block = self._search(size_bytes)
         if block is None:
-            return self._refuse()
-        self._list_take(block)
-        pool, index = self._find(block.payload)
-        self._split(pool, index, size_bytes)
+            block = self._take_wild(0, size_bytes)
+            if block is None:
+                return self._refuse()
+        else:
+            self._list_take(block)
+            pool, index = self._find(block.payload)
+            self._split(pool, index, size_bytes)
         self._raise_peak()
         return block.payload
+
+    def _take_wild(self, gap_bytes: int, size_bytes: int) -> Block | None:
+        """Step 4 of malloc: a used block from the wilderness, after a free block of GAP_BYTES."""
+        pool = self.pools[0]
+        if pool.wilderness_bytes < gap_bytes + size_bytes:
+            return None
+        block = Block(pool.sentinel + gap_bytes, size_bytes, is_free=False)
+        if gap_bytes:
+            gap = Block(pool.sentinel, gap_bytes)
+            pool.blocks.append(gap)
+            self._list_put(gap)
+        pool.blocks.append(block)
+        self._move_end(pool, gap_bytes + size_bytes)
+        return block
 
     def calloc(self, count: int, size_bytes: int) -> int | None:
         """As tau_tlsf_calloc."""
@@ -260,12 +322,16 @@ class Tlsf:
         size_bytes = self.block_size(request_bytes, 1)
         block = self._search(size_bytes + alignment + self.block_min - self.unit)
         if block is None:
-            return self._refuse()
+            start = self.pools[0].sentinel
+            block = self._take_wild(self._aligned_in(start, alignment) - start, size_bytes)
+            if block is None:
+                return self._refuse()
+            block.alignment = alignment
+            self._raise_peak()
+            return block.payload
         self._list_take(block)
         pool, index = self._find(block.payload)
-        payload = round_up(self.base + block.payload, alignment) - self.base
-        while 0 < payload - block.payload < self.block_min:
-            payload += alignment
+        payload = self._aligned_in(block.payload, alignment)
         if payload != block.payload:
             gap = Block(block.payload, payload - block.payload)
             block.size_bytes -= gap.size_bytes
@@ -277,6 +343,13 @@ class Tlsf:
         block.alignment = alignment
         self._raise_peak()
         return block.payload
+
+    def _aligned_in(self, start: int, alignment: int) -> int:
+        """The first aligned offset from START on that leaves no bytes before it, or a block."""
+        payload = round_up(self.base + start, alignment) - self.base
+        while 0 < payload - start < self.block_min:
+            payload += alignment
+        return payload
 
     def free(self, offset: int | None) -> str:
         """As tau_tlsf_free, for an object or None. Raises KeyError otherwise."""
@@ -295,7 +368,11 @@ class Tlsf:
             previous.size_bytes += block.size_bytes
             del pool.blocks[index]
             block = previous
-        self._list_put(block)
+        if pool.is_wild and block is pool.blocks[-1]:
+            pool.blocks.pop()
+            self._move_end(pool, -block.size_bytes)
+        else:
+            self._list_put(block)
         return "OK"
 
     def realloc(self, offset: int | None, request_bytes: int) -> int | None:
@@ -310,6 +387,14 @@ class Tlsf:
         size_bytes = self.block_size(request_bytes, 1 if block.alignment else 0)
         following = self._neighbor(pool, index + 1)
         previous = self._neighbor(pool, index - 1)
+        if pool.is_wild and block is pool.blocks[-1]:
+            more_bytes = size_bytes - block.size_bytes
+            if more_bytes <= pool.wilderness_bytes:
+                block.size_bytes = size_bytes
+                self._move_end(pool, more_bytes)
+                self._raise_peak()
+                return offset
+            previous = None
         if size_bytes <= block.size_bytes:
             tail = block.size_bytes - size_bytes
             if tail >= self.block_min or (tail >= self.unit and following is not None):

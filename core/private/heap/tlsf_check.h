@@ -160,8 +160,10 @@ static __attribute__((noinline)) enum tau_status tlsf_reason_for(const struct ta
     }
     if (offset >= span) {
         const struct tlsf_fields *const fields = tlsf_fields_of(heap);
-        return offset - span < fields->wilderness_bytes - fields->untouched_bytes
-                   ? TAU_DOUBLE_FREE  // there was an object
+        const uintptr_t behind = offset - span;
+        return behind < fields->wilderness_bytes &&
+                       fields->wilderness_bytes - behind > fields->untouched_bytes
+                   ? TAU_DOUBLE_FREE  // an object was there
                    : TAU_FOREIGN_POINTER;
     }
     if ((payload[-1] & TLSF_FREE) != 0) {

@@ -82,7 +82,7 @@ static bool find_rows(struct check_walk *walk) {
     struct check_row *row = &walk->rows[0];
     const uint32_t *bitmap_end = walk->heap->bitmap + fields->classes / 32 + 1;
     row->first = first_behind((const unsigned char *)bitmap_end);
-    row->sentinel = row->first + tlsf_capacity_bytes(walk->heap);
+    row->sentinel = row->first + tlsf_capacity_bytes(walk->heap) - fields->wilderness_bytes;
     walk->rows_count = 1;
     for (tau_word link = fields->pools; link != 0;) {  // bound: POOLS_MAX
         if (walk->rows_count == POOLS_MAX) {
@@ -103,13 +103,18 @@ static bool find_rows(struct check_walk *walk) {
 static bool control_holds(struct check_walk *walk) {
     const struct tlsf_fields *fields = tlsf_fields_of(walk->heap);
     const unsigned level = tlsf_level_of(walk->heap);
+    if (fields->pools != 0 && fields->wilderness_bytes != 0) {
+        return false;
+    }
     if (level < 2 || level > 5 || fields->leading_zeros != TAU_WORD_BITS - 1 - level ||
         (fields->turns & TLSF_NO_ROOM) == 0 || !find_rows(walk)) {
         return false;
     }
     for (size_t i = 0; i < walk->rows_count; i++) {
         const struct check_row *row = &walk->rows[i];
-        if (slow_class(walk->heap, (size_t)(row->sentinel - row->first)) >= fields->classes) {
+        const size_t wilderness_bytes = i == 0 ? fields->wilderness_bytes : 0;
+        const size_t row_bytes = (size_t)(row->sentinel - row->first) + wilderness_bytes;
+        if (slow_class(walk->heap, row_bytes) >= fields->classes) {
             return false;
         }
     }
@@ -196,7 +201,8 @@ static bool blocks_hold(const struct check_walk *walk, const struct check_row *r
             return false;
         }
         if (payload == row->sentinel) {
-            return true;
+            const tau_word wilderness = tlsf_fields_of(walk->heap)->wilderness_bytes;
+            return number != 3 || wilderness == 0 || header == 0;
         }
         previous_free = is_free;
         payload += size;
@@ -275,9 +281,11 @@ static bool bits_hold(const struct tau_tlsf *heap) {
 
 static bool statistics_hold(const struct check_walk *walk) {
     struct tau_tlsf_statistics statistics = tau_tlsf_statistics(walk->heap);
-    return statistics.capacity_bytes == walk->total_bytes &&
-           statistics.used_bytes == walk->used_bytes &&
-           statistics.free_bytes == walk->total_bytes - walk->used_bytes &&
+    const size_t wilderness_bytes = tlsf_fields_of(walk->heap)->wilderness_bytes;
+    const size_t total_bytes = walk->total_bytes + wilderness_bytes;
+    return statistics.untouched_bytes <= wilderness_bytes &&
+           statistics.capacity_bytes == total_bytes && statistics.used_bytes == walk->used_bytes &&
+           statistics.free_bytes == total_bytes - walk->used_bytes &&
            statistics.used_bytes <= statistics.peak_used_bytes &&
            statistics.peak_used_bytes <= statistics.capacity_bytes;
 }

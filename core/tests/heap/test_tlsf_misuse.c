@@ -1,6 +1,7 @@
 // Goal: misuse is reported with its reason and never obeyed. Method: each wrong call is made on a
 // heap whose bytes are remembered. The expected answer comes from an independent reading of
 // docs/spec/tlsf.md, "Checks" (expected_answer). Then every byte must be as before.
+#include "core/private/heap/tlsf_block.h"
 #include "core/private/link.h"
 #include "core/tests/heap/tlsf_heap.h"
 
@@ -8,10 +9,12 @@ _Static_assert(TAU_CHECK_LEVEL >= 1, "level 0 checks nothing, so there is nothin
 
 enum { WORD = sizeof(tau_word), UNIT = TAU_ALIGNMENT };
 
-// The span of a heap of one pool: the first payload address and the bytes up to the sentinel's.
+// The span of a heap of one pool: the first payload address and the bytes up to the sentinel's. Then
+// comes the wilderness, with that many bytes that objects once had.
 struct span {
     const unsigned char *lowest;
     size_t bytes;
+    size_t touched_bytes;
 };
 
 static bool remember_first(void *context, void *payload, size_t size_bytes, bool is_free) {
@@ -29,11 +32,6 @@ static bool count_block(void *context, void *payload, size_t size_bytes, bool is
     return true;
 }
 
-static struct span span_of(const struct tau_tlsf *heap) {
-    struct span span = {.bytes = tau_tlsf_statistics(heap).capacity_bytes};
-    tau_tlsf_walk(heap, remember_first, &span.lowest);
-    return span;
-}
 
 static tau_word word_before(const unsigned char *payload, size_t words) {
     tau_word word;
@@ -43,6 +41,15 @@ static tau_word word_before(const unsigned char *payload, size_t words) {
 
 static size_t size_of_header(const unsigned char *payload) {
     return (size_t)(word_before(payload, 1) & SIZE_MASK);
+}
+
+// From the control block, which no damage here reaches: a walk ends at a damaged header.
+static struct span span_of(const struct tau_tlsf *heap) {
+    const struct tlsf_fields *fields = tlsf_fields_of(heap);
+    struct span span = {.bytes = fields->span_bytes};
+    span.touched_bytes = fields->wilderness_bytes - fields->untouched_bytes;
+    tau_tlsf_walk(heap, remember_first, &span.lowest);
+    return span;
 }
 
 static bool is_free(const unsigned char *payload) {
@@ -93,7 +100,8 @@ static enum tau_status expected_answer(const struct tau_tlsf *heap, const unsign
         return TAU_MISALIGNED_POINTER;
     }
     if (pointer < span.lowest || pointer >= span.lowest + span.bytes) {
-        return TAU_FOREIGN_POINTER;
+        const size_t beyond = (size_t)(pointer - span.lowest) - span.bytes;
+        return beyond < span.touched_bytes ? TAU_DOUBLE_FREE : TAU_FOREIGN_POINTER;
     }
     if (is_free(pointer)) {
         return TAU_DOUBLE_FREE;
