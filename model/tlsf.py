@@ -208,7 +208,8 @@ class Tlsf:
     @property
     def capacity_bytes(self) -> int:
         """All blocks of all pools, headers included."""
-        return sum(size_bytes for _, size_bytes, _ in self.blocks()) + self._wilderness_bytes
+        in_rows = sum(block.size_bytes for pool in self.pools for block in pool.blocks)
+        return in_rows + self._wilderness_bytes
 
     @property
     def _wilderness_bytes(self) -> int:
@@ -233,8 +234,13 @@ class Tlsf:
         return [
             (block.payload, block.size_bytes, block.is_free)
             for pool in self.pools
-            for block in pool.blocks
+            for block in self.row(pool)
         ]
+
+    def row(self, pool: Pool) -> list[Block]:
+        """The blocks of a pool as the walk visits them: the wilderness is one, if large enough."""
+        is_seen = pool.wilderness_bytes >= self.block_min
+        return pool.blocks + [Block(pool.sentinel, pool.wilderness_bytes)] * is_seen
 
     # Operations
 

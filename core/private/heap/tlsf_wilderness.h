@@ -27,11 +27,11 @@ TAU_INLINE bool tlsf_is_end(const struct tau_tlsf *heap, const tau_word *payload
 TAU_INLINE void tlsf_move_end(struct tau_tlsf *heap, tau_word bytes) {
     struct tlsf_fields *const fields = tlsf_fields_of(heap);
     TAU_ASSERT(fields->pools == 0);
-    TAU_ASSERT((bytes & ~TLSF_SIZE_MASK) == 0);
+    TAU_ASSERT((bytes & (TAU_ALIGNMENT - 1)) == 0);
     const tau_word left = fields->wilderness_bytes - bytes;
     fields->span_bytes += bytes;
     fields->wilderness_bytes = left;
-    if (TAU_STATISTICS && left < fields->untouched_bytes) {
+    if (left < fields->untouched_bytes) {
         fields->untouched_bytes = left;
     }
     tlsf_end(heap)[-1] = 0;

@@ -78,7 +78,7 @@ class TlsfReplay(HeapReplay):
             blocks = [
                 (block.payload, heap.visible_size(block), block.is_free)
                 for pool in pools
-                for block in pool.blocks
+                for block in heap.row(pool)
             ]
             assert list(numbers[6:]) == [int(number) for block in blocks for number in block]
 
