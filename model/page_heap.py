@@ -36,6 +36,7 @@ class PagedTlsf(Tlsf):
             pool_max_bytes=heap_bytes,
             base=self.start + skip,
         )
+        self.list_wilderness()
         self.first = first
         self.pages = pages
         self.block_max_bytes = heap_bytes

@@ -16,7 +16,7 @@ def assert_sound(heap: Tlsf) -> None:
     """[TLSF-1], [TLSF-3], [TLSF-5] and [TLSF-8] of the model's own state."""
     listed = {id(block): number for number, members in heap.lists.items() for block in members}
     for pool in heap.pools:
-        position = pool.blocks[0].payload
+        position = pool.blocks[0].payload if pool.blocks else pool.sentinel
         was_free = False
         for block in pool.blocks:
             assert block.payload == position
@@ -38,7 +38,8 @@ def test_layout_of_the_first_pool(word_bits: int, first: int, capacity: int) -> 
     """Behind 112 bytes of control block: a header, and blocks up to a sentinel at the end."""
     heap = Tlsf(1024, 112, word_bits)
     assert heap.blocks() == [(first, capacity, True)]
-    assert heap.pools[0].sentinel == first + capacity
+    pool = heap.pools[0]
+    assert pool.sentinel + pool.wilderness_bytes == first + capacity
 
 
 def test_second_level_bits_change_at_the_stated_sizes() -> None:

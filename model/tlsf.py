@@ -116,7 +116,7 @@ class Tlsf:
             self._list_put(block)
         return "OK"
 
-    def _list_wilderness(self) -> None:
+    def list_wilderness(self) -> None:
         """Makes the wilderness a free block, or loses it if it is too small for one."""
         pool = self.pools[0]
         if pool.wilderness_bytes >= self.block_min:
@@ -139,7 +139,7 @@ class Tlsf:
         if status == "OK" and len(self.pools) == 2:
             added = self.pools.pop()  # the list of its block has the wilderness before it
             self._list_take(added.blocks[0])
-            self._list_wilderness()
+            self.list_wilderness()
             self.pools.append(added)
             self._list_put(added.blocks[0])
         return status

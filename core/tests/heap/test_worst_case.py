@@ -49,6 +49,7 @@ def is_longest_malloc(heap: Tlsf, request: int) -> bool:
     found = heap._search(size)
     return (
         bool(probed)
+        and found is not None
         and probed[0].size_bytes < size
         and word_of(heap, found.size_bytes) != word_of(heap, size)
         and blocks_in_word(heap, word_of(heap, found.size_bytes)) == 1
