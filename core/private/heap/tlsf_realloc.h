@@ -14,7 +14,7 @@
 // alignment afterwards too.
 struct tlsf_resize {
     struct tlsf_used used;
-    bool is_last;   // the wilderness follows
+    bool is_last;  // the wilderness follows
     tau_word size;  // of the block that the new size needs; 0 if no pool can hold it
     size_t old_bytes;
     size_t alignment;

@@ -4,7 +4,9 @@ The longest malloc probes its own class in vain, finds nothing in that bitmap wo
 block of another word, and lists the rest in an empty word. The longest free merges with both
 neighbors, each the only block of its class and of its word, and lists the result in an empty word.
 Which sizes are dearest depends on the machine's bit scans, so one scene is played for every
-combination of powers of two that the heap has room for. Every scene leaves the heap empty.
+combination of powers of two that the heap has room for. Before the scenes a block at the end of the
+heap makes all before it a listed block, because a call on the wilderness is shorter. Every scene
+leaves only that.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ Operation = tuple[str, int, int, int]  # op, id, size in bytes, alignment (0: th
 
 CONTROL_BYTES_MAX = 1200
 GUARD_BYTES = 1
+LAST = 200  # the object at the heap's end
 
 
 def worst_case_operations(
@@ -30,12 +33,14 @@ def worst_case_operations(
     scenes = Scenes(heap_bytes, word_bits, check_level)
     return list(
         itertools.chain(
+            scenes.listed_rest(),
             scenes.frees_at_the_peak(),
             scenes.mallocs(),
             scenes.frees(),
             scenes.reallocs(),
             scenes.copies(),
             scenes.aligned_allocs(),
+            [("free", LAST, 0, 0)],
         )
     )
 
@@ -62,6 +67,12 @@ class Scenes:
     def size(self, key: int) -> int:
         """The block of KEY."""
         return (key + 1) * self.unit
+
+    def listed_rest(self) -> Iterator[Operation]:
+        """An object at the end, after a free block with all room of the scenes."""
+        yield "malloc", LAST + 1, self.request(self.room + 4 * self.unit), 0
+        yield "malloc", LAST, GUARD_BYTES, 0
+        yield "free", LAST + 1, 0, 0
 
     def mallocs(self) -> Iterator[Operation]:
         """A probe that fails, then a block far above is split: the rest, or one before it."""
