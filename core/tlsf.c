@@ -2,9 +2,9 @@
 //
 // 1. malloc turns the size into a class and tries the first block of that class. Otherwise it takes
 //    the lowest non-empty class above it (two bit scans). It allocates the front of that block and
-//    lists the rest again.
+//    lists the rest again. If there is none, it takes from the memory behind all blocks.
 // 2. free merges the block with its free neighbors and lists the result. The neighbors leave their
-//    lists through their own links.
+//    lists through their own links. The last block returns to the memory behind it.
 //
 // Every call takes a bounded number of instructions in any state: docs/spec/bounds.md.
 #include "core/tlsf.h"
@@ -12,6 +12,7 @@
 #include "core/private/heap/tlsf_block.h"
 #include "core/private/heap/tlsf_check.h"
 #include "core/private/heap/tlsf_inside.h"
+#include "core/private/heap/tlsf_last.h"
 #include "core/private/heap/tlsf_list.h"
 #include "core/private/heap/tlsf_merge.h"
 #include "core/private/heap/tlsf_realloc.h"
@@ -21,37 +22,6 @@
 const unsigned char TAU_TLSF_BUILT = TAU_CHECK_LEVEL;
 
 // ---- The operations, locked --------------------------------------------------------------------
-
-// Ends the free of the last block. It joins the wilderness with the free block before it.
-static __attribute__((noinline)) enum tau_status tlsf_release_last(struct tau_tlsf *heap,
-                                                                   tau_word *payload) {
-    const tau_word size = tlsf_size_of(payload);
-    struct tlsf_marks marks = tlsf_marks_of(heap);
-    tau_word bytes = size;
-    TAU_ASSERT(tlsf_is_end(heap, tlsf_after(payload, size)));
-    if ((payload[-1] & TLSF_PREVIOUS_FREE) != 0) {
-        const tau_word previous_size = payload[-2];
-        tau_word *const previous = tlsf_before(payload, previous_size);
-        bytes += previous_size;
-        if (TAU_CHECK_LEVEL == 0) {
-            tlsf_unlink_with(heap, previous, &marks);
-        } else if (!tlsf_unlink_checked_with(heap, previous, &marks)) {
-            return tlsf_unmerged(heap, payload, payload, false);
-        }
-    }
-    if (TAU_CHECK_LEVEL >= 2) {
-        *tlsf_after(payload, tlsf_usable_bytes(payload)) = 0;  // so that no stale pointer finds it
-    }
-    if (TAU_CHECK_LEVEL >= 1) {
-        tlsf_note_peak(heap);
-        tlsf_count_used(heap, 0 - size);
-    }
-    tlsf_leave(heap, &marks);
-    tlsf_move_end(heap, 0 - bytes);
-    TAU_PORT_TRACE(heap, payload, NULL, 0, 0);
-    TAU_PORT_UNLOCK(heap);
-    return TAU_OK;
-}
 
 TAU_INLINE enum tau_status tlsf_release(struct tau_tlsf *heap, tau_word *payload,
                                         struct tlsf_used used) {
@@ -184,34 +154,6 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
 
 // ---- Public operations -------------------------------------------------------------------------
 
-// Hands out the object at PAYLOAD, whose used block has SIZE bytes, and releases the lock.
-TAU_INLINE void *tlsf_hand_out(struct tau_tlsf *heap, tau_word *payload, tau_word size,
-                               size_t size_bytes, size_t alignment) {
-    tlsf_count_used(heap, size);
-    TAU_ASSERT(((uintptr_t)payload & (alignment - 1)) == 0);
-    TAU_ASSERT(tlsf_usable_bytes(payload) >= size_bytes);
-    TAU_ASSERT(tlsf_fields_of(heap)->used_bytes <= tlsf_capacity_bytes(heap));
-    tlsf_seal(heap, payload);
-    TAU_PORT_TRACE(heap, NULL, payload, size_bytes, alignment);
-    TAU_PORT_UNLOCK(heap);
-    tlsf_junk(payload, 0xaa, size_bytes);
-    return payload;
-}
-
-// Ends a malloc that needs a block of SIZE and found none for REASON: it takes from the wilderness
-// or refuses. Not inlined: it is off the longest path.
-static __attribute__((noinline)) void *tlsf_malloc_wild(struct tau_tlsf *heap, tau_word size,
-                                                        size_t size_bytes, enum tau_status reason) {
-    tau_word *const payload = tlsf_take_wild(heap, size, &reason);
-    TAU_ASSERT(size != 0);
-    if (payload == NULL) {
-        TAU_PORT_UNLOCK(heap);
-        return tlsf_refuse_object(heap, size_bytes, reason);
-    }
-    payload[-1] = size;
-    return tlsf_hand_out(heap, payload, size, size_bytes, TAU_ALIGNMENT);
-}
-
 void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes) {
     const tau_word needed = tlsf_needed(heap, size_bytes, 0);
     if (needed == 0) {
@@ -242,37 +184,6 @@ void *tau_tlsf_calloc(struct tau_tlsf *heap, size_t count, size_t size_bytes) {
         TAU_PORT_FILL(payload, 0, total_bytes);
     }
     return payload;
-}
-
-// Where an object with ALIGNMENT may lie in the free block at FOUND: the bytes before are none or a
-// block.
-TAU_INLINE tau_word *tlsf_aligned_in(tau_word *found, size_t alignment) {
-    tau_word *const payload = (tau_word *)tau_bits_round_up((uintptr_t)found, alignment);
-    const uintptr_t front = (uintptr_t)payload - (uintptr_t)found;
-    if (TAU_ALIGNMENT >= 8 ? front == TAU_ALIGNMENT : front - 1 < TLSF_BLOCK_MIN_BYTES - 1) {
-        return tlsf_after(payload, alignment == 8 ? 16 : (tau_word)alignment);
-    }
-    return payload;
-}
-
-// As `tlsf_malloc_wild`, with ALIGNMENT.
-static __attribute__((noinline)) void *tlsf_aligned_wild(struct tau_tlsf *heap, size_t alignment,
-                                                         tau_word size, size_t size_bytes,
-                                                         enum tau_status reason) {
-    tau_word *const payload = tlsf_aligned_in(tlsf_end(heap), alignment);
-    const tau_word gap = (tau_word)((uintptr_t)payload - (uintptr_t)tlsf_end(heap));
-    tau_word *const found = tlsf_take_wild(heap, gap + size, &reason);
-    if (found == NULL) {
-        TAU_PORT_UNLOCK(heap);
-        return tlsf_refuse_object(heap, size_bytes, reason);
-    }
-    payload[-1] = size | TLSF_ALIGNED;
-    if (gap != 0) {
-        tlsf_insert(heap, found, gap + TLSF_FREE);
-        payload[-1] |= TLSF_PREVIOUS_FREE;
-    }
-    tlsf_after(payload, size)[-2] = (tau_word)alignment;
-    return tlsf_hand_out(heap, payload, size, size_bytes, alignment);
 }
 
 // Not inlined: realloc calls it only for over-aligned objects, which have their own bound.
@@ -401,29 +312,6 @@ __attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, 
     TAU_PORT_UNLOCK(heap);
     tlsf_junk_beyond(result, old_bytes, size_bytes);
     return result;
-}
-
-void *tau_tlsf_resize_last(struct tau_tlsf *heap, tau_word *payload, size_t size_bytes,
-                           tau_word size) {
-    const tau_word old = tlsf_size_of(payload);
-    const size_t old_bytes = tlsf_usable_bytes(payload);
-    const size_t alignment = tlsf_alignment_of(payload, old);
-    TAU_ASSERT(tlsf_is_end(heap, tlsf_after(payload, old)));
-    TAU_ASSERT(size <= old + tlsf_fields_of(heap)->wilderness_bytes);
-    if (size < old) {
-        tlsf_note_peak(heap);
-    }
-    payload[-1] += size - old;
-    tlsf_move_end(heap, size - old);
-    if ((payload[-1] & TLSF_ALIGNED) != 0) {
-        tlsf_after(payload, size)[-2] = (tau_word)alignment;
-    }
-    tlsf_count_used(heap, size - old);
-    tlsf_seal(heap, payload);
-    TAU_PORT_TRACE(heap, payload, payload, size_bytes, alignment);
-    TAU_PORT_UNLOCK(heap);
-    tlsf_junk_beyond(payload, old_bytes, size_bytes);
-    return payload;
 }
 
 void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) {

@@ -60,7 +60,10 @@ size_t tau_tlsf_control_bytes(size_t pool_max_bytes);
 enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t size_bytes);
 
 // Returns NULL if and only if SIZE_BYTES is 0, or no free block of the size's class or of a larger
-// class fits. The memory is not cleared.
+// class fits and the memory behind all blocks is too small. The memory is not cleared.
+// Where an object lies does not depend on how much memory is behind. So a heap of one pool that
+// serves a program does it in every larger size too, if pool_max_bytes is the same and no alignment
+// above TAU_ALIGNMENT is asked (docs/design/tlsf.md).
 void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes);
 
 // As malloc of COUNT * SIZE_BYTES, cleared. Returns NULL also if the product overflows.

@@ -38,8 +38,8 @@ TAU_INLINE void tlsf_move_end(struct tau_tlsf *heap, tau_word bytes) {
 }
 
 // Takes SIZE bytes from the wilderness, after no list had such a block for *REASON. The result is
-// in no list. Returns NULL with the reason if the wilderness is too small, or if the sentinel before
-// it was overwritten.
+// in no list. Returns NULL with the reason if the wilderness is too small, or if the sentinel
+// before it was overwritten.
 TAU_INLINE tau_word *tlsf_take_wild(struct tau_tlsf *heap, tau_word size,
                                     enum tau_status *reason) {
     tau_word *const payload = tlsf_end(heap);

@@ -9,8 +9,8 @@ _Static_assert(TAU_CHECK_LEVEL >= 1, "level 0 checks nothing, so there is nothin
 
 enum { WORD = sizeof(tau_word), UNIT = TAU_ALIGNMENT };
 
-// The span of a heap of one pool: the first payload address and the bytes up to the sentinel's. Then
-// comes the wilderness, with that many bytes that objects once had.
+// The span of a heap of one pool: the first payload address and the bytes up to the sentinel's.
+// Then comes the wilderness, with that many bytes that objects once had.
 struct span {
     const unsigned char *lowest;
     size_t bytes;
