@@ -16,8 +16,6 @@
 #include "linux/runtime/spill.h"
 
 #define PAGE_BYTES ((size_t)4096)
-// At the end of a block that was never used a free block may have left its size.
-#define FOOTER_BYTES ((size_t)64)
 
 TAU_EXPORT void free_sized(void *pointer, size_t size);
 TAU_EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size);
@@ -76,14 +74,9 @@ static void clear(unsigned char *object, size_t size_bytes) {
     const uintptr_t start = (uintptr_t)object;
     const uintptr_t fresh =
         size_bytes < TAU_HIGH_WATER_LARGE_BYTES ? UINTPTR_MAX : tau_high_water_before;
-    if (TAU_LIKELY(start + size_bytes <= fresh)) {
-        tau_spill_clear(object, size_bytes);
-        return;
+    if (TAU_LIKELY(start < fresh)) {
+        tau_spill_clear(object, size_bytes < fresh - start ? size_bytes : fresh - start);
     }
-    if (start < fresh) {
-        tau_spill_clear(object, fresh - start);
-    }
-    memset(object + size_bytes - FOOTER_BYTES, 0, FOOTER_BYTES);
 }
 
 TAU_EXPORT void *calloc(size_t count, size_t size) {

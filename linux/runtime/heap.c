@@ -166,12 +166,14 @@ void *tau_heap_refuse(size_t size_bytes, uintptr_t site, bool is_whole) {
     return NULL;
 }
 
-// Whether the spill heap may have room now for an object that it refused.
+// Whether the spill heap may have room now for an object that it refused. It does not grow while
+// another thread returns pages, unless that takes long: that thread may have a lower priority.
 static bool has_grown(size_t alignment, size_t size_bytes, uint32_t before) {
     if (size_bytes > tau_heap.spill_max_bytes || alignment > tau_heap.spill_max_bytes) {
         return false;
     }
-    return tau_spill_grow(alignment, size_bytes) || tau_spill_wait(before) || tau_magazines_empty();
+    return tau_spill_wait(before, true) || tau_spill_grow(alignment, size_bytes) ||
+           tau_spill_wait(before, false) || tau_magazines_empty();
 }
 
 // From the spill heap, which grows for it; NULL if it cannot.

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A block's rounding, its header, and the header and links of the free block after it.
-#define TAU_HIGH_WATER_BEHIND_BYTES 128u
+// A block's rounding, and the header after it: nothing is written to the wilderness.
+#define TAU_HIGH_WATER_BEHIND_BYTES 32u
 // Objects at least this large are worth a mark: of each class of buckets, and of each heap. Smaller
 // ones are always cleared.
 #define TAU_HIGH_WATER_LARGE_BYTES 4096u

@@ -96,9 +96,9 @@ static __attribute__((noinline)) unsigned take_rows(struct tau_magazines *magazi
 }
 
 static __attribute__((noinline)) void free_rows(const struct row *rows, unsigned count) {
+    tau_high_water.calls_count -= count;  // the objects counted when they came here
     for (; count > 0; count--, rows++) {  // bound: ROWS_MAX
         tau_unlocked_tlsf_free_row(tau_heap.spill, rows->first, rows->bytes);
-        tau_high_water.calls_count--;  // the objects counted when they came here
     }
 }
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "linux/runtime/heap.h"
@@ -101,7 +102,9 @@ static bool add(size_t bytes) {
     if (is_added) {
         tau_unlocked_tlsf_extend(tau_heap.spill, bytes);
         tau_heap.spill_bytes += bytes;
-        tau_high_water.spill_fresh = start + TAU_HIGH_WATER_BEHIND_BYTES;
+        if (tau_high_water.spill_fresh > start) {
+            tau_high_water.spill_fresh = start;  // what was unmapped is clear again
+        }
     }
     tau_lock_release();
     return is_added;
@@ -166,14 +169,13 @@ bool tau_spill_trim(void) {
     return is_given;
 }
 
-// The next largest run, and where its pages end: above the high-water mark it never had any.
-static void *hold(uintptr_t *end) {
-    size_t bytes;
+// Takes a free block of at least LEAST_BYTES out of the heap; *SIZE_BYTES are its own.
+typedef void *(*taker)(struct tau_tlsf *heap, size_t least_bytes, size_t *size_bytes);
+
+static void *hold(taker take, size_t *size_bytes) {
     tau_lock_take();
-    void *const run = tau_unlocked_tlsf_hold(tau_heap.spill, RUN_MIN_BYTES, &bytes);
+    void *const run = take(tau_heap.spill, RUN_MIN_BYTES, size_bytes);
     if (run != NULL) {
-        *end = (uintptr_t)run + bytes - BLOCK_EDGE_BYTES;
-        *end = *end < tau_high_water.spill_fresh ? *end : tau_high_water.spill_fresh;
         memcpy(run, &held, sizeof held);
         held = run;
     }
@@ -210,24 +212,30 @@ static void adapt(struct tau_spill_returns *returns) {
                      __ATOMIC_RELAXED);
 }
 
+// Returns the pages of at most COUNT runs.
+static void return_runs(taker take, unsigned count) {
+    size_t bytes;
+    for (; count > 0; count--) {  // bound: RUNS_MAX
+        const uintptr_t start = (uintptr_t)hold(take, &bytes);
+        if (start == 0) {
+            break;
+        }
+        (void)give_back(start + BLOCK_EDGE_BYTES, start + bytes - BLOCK_EDGE_BYTES);
+    }
+    while (unhold()) {  // bound: RUNS_MAX
+    }
+}
+
 void tau_spill_return(void) {
     uint32_t ended = changes & ~1u;
     if (tau_settings.is_locked || !atomic_compare_exchange_strong(&changes, &ended, ended + 1)) {
         return;
     }
     const int error = errno;
-    uintptr_t end;
     is_mine = true;
     adapt(&tau_spill_returns);
-    for (unsigned run = 0; run < RUNS_MAX; run++) {
-        void *const start = hold(&end);
-        if (start == NULL) {
-            break;
-        }
-        (void)give_back((uintptr_t)start + BLOCK_EDGE_BYTES, end);
-    }
-    while (unhold()) {  // bound: RUNS_MAX
-    }
+    return_runs(tau_unlocked_tlsf_hold_wild, 1);
+    return_runs(tau_unlocked_tlsf_hold, RUNS_MAX);
     is_mine = false;
     changes++;
     syscall(SYS_futex, &changes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
@@ -238,11 +246,14 @@ uint32_t tau_spill_changes(void) {
     return changes;
 }
 
-bool tau_spill_wait(uint32_t before) {
+bool tau_spill_wait(uint32_t before, bool is_short) {
+    static const struct timespec short_time = {.tv_nsec = 100000000};
     const int error = errno;
     uint32_t now = changes;
-    while (!is_mine && now % 2 != 0) {  // bound: one return, mostly
-        syscall(SYS_futex, &changes, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
+    bool is_over = is_mine;
+    while (!is_over && now % 2 != 0) {  // bound: one return, mostly
+        is_over = syscall(SYS_futex, &changes, FUTEX_WAIT_PRIVATE, now,
+                          is_short ? &short_time : NULL, NULL, 0) != 0 && errno == ETIMEDOUT;
         now = changes;
     }
     errno = error;

@@ -29,22 +29,24 @@ void *tau_spill_place(size_t front_bytes, size_t bytes, size_t alignment, bool p
 // The heap's first bytes, at most MAX_BYTES.
 size_t tau_spill_first_bytes(size_t max_bytes);
 // Adds memory after the heap, so that an object fits if the heap may become as large. Fails if and
-// only if the heap has its full size, the system gives no memory, something else lies after the
-// heap, or the heap's last block was overwritten.
+// only if the heap has its full size, the system gives no memory, or something else lies after the
+// heap.
 bool tau_spill_grow(size_t alignment, size_t size_bytes);
 // Unmaps the end of the heap if it is free; returns whether it was. Locked memory stays.
 bool tau_spill_shorten(void);
 // Does that, and gives the pages back that lie in free blocks; returns whether there were any.
 bool tau_spill_trim(void);
-// Returns the pages of the largest free runs of the heap. The lock is held for a constant time at
-// once: a run is taken out of the heap meanwhile.
+// Returns the pages of the wilderness and of the largest free runs of the heap. The lock is held
+// for a constant time at once: a run is taken out of the heap meanwhile, and the wilderness up to
+// where it was ever touched. Others may take what follows.
 void tau_spill_return(void);
 // After a child was forked: puts the runs back that another thread took out.
 void tau_spill_in_child(void);
 // Changes when pages begin to be returned, and at the end.
 uint32_t tau_spill_changes(void);
-// Waits until no other thread returns pages; whether one did since tau_spill_changes gave BEFORE.
-bool tau_spill_wait(uint32_t before);
+// Waits until no other thread returns pages, or IS_SHORT: for 0.1 s at most. Whether one began or
+// ended since tau_spill_changes gave BEFORE.
+bool tau_spill_wait(uint32_t before, bool is_short);
 // Gives the pages of a live object back, just before it is freed.
 void tau_spill_give_back(void *pointer, size_t size_bytes);
 // Gives the pages back that an object of OLD_BYTES at OLD no longer has after a resize, which KEPT

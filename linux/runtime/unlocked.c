@@ -95,6 +95,22 @@ void *tau_unlocked_tlsf_hold(struct tau_tlsf *heap, size_t least_bytes, size_t *
     return payload;
 }
 
+void *tau_unlocked_tlsf_hold_wild(struct tau_tlsf *heap, size_t least_bytes, size_t *size_bytes) {
+    const struct tlsf_fields *const fields = tlsf_fields_of(heap);
+    const tau_word touched_bytes = fields->wilderness_bytes - fields->untouched_bytes;
+    enum tau_status reason = TAU_NO_MEMORY;
+    TAU_ASSERT(TAU_STATISTICS && fields->untouched_bytes <= fields->wilderness_bytes);
+    if (touched_bytes < least_bytes + TLSF_BLOCK_MIN_BYTES) {
+        return NULL;
+    }
+    tau_word *const payload = tlsf_take_wild(heap, touched_bytes, &reason);
+    if (payload != NULL) {
+        payload[-1] = touched_bytes;
+        *size_bytes = tlsf_usable_bytes(payload);
+    }
+    return payload;
+}
+
 void tau_unlocked_tlsf_unhold(struct tau_tlsf *heap, void *pointer) {
     struct tlsf_fields *const fields = tlsf_fields_of(heap);
     tlsf_note_peak(heap);
@@ -131,7 +147,9 @@ void tau_unlocked_tlsf_free_row(struct tau_tlsf *heap, void *first, size_t bytes
     tau_word *const payload = first;
     payload[-1] = (payload[-1] & TLSF_PREVIOUS_FREE) + bytes;
     (void)tau_unlocked_tlsf_free(heap, payload);
-    payload[-1] |= TAU_UNLOCKED_FREE;  // it may have joined the block before it
+    if (payload[-1] != 0) {  // else the wilderness starts here now
+        payload[-1] |= TAU_UNLOCKED_FREE;  // it may have joined the block before it
+    }
 }
 
 size_t tau_unlocked_pool_max_bytes(void) {

@@ -23,7 +23,9 @@ size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes);
 // Takes the first free block of the largest class out of the heap, which does not count as used.
 // *SIZE_BYTES is its usable size. NULL if it has fewer than LEAST_BYTES, or was overwritten.
 void *tau_unlocked_tlsf_hold(struct tau_tlsf *heap, size_t least_bytes, size_t *size_bytes);
-// Frees that block.
+// The same with the start of the wilderness, up to where memory was ever touched.
+void *tau_unlocked_tlsf_hold_wild(struct tau_tlsf *heap, size_t least_bytes, size_t *size_bytes);
+// Frees such a block.
 void tau_unlocked_tlsf_unhold(struct tau_tlsf *heap, void *pointer);
 size_t tau_unlocked_tlsf_used_bytes(const struct tau_tlsf *heap);
 void *tau_unlocked_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes);

@@ -75,6 +75,16 @@ def test_small_objects_are_given_back(
     assert before > 200_000 and after < 10_000
 
 
+def test_the_end_of_the_heap_is_given_back(
+    build: Build, run: RunProgram, options: tuple[object, ...]
+) -> None:
+    """While two threads use it, too. Their objects keep their bytes, and those of calloc are clear.
+    """
+    done = run(build("runtime_limits"), "end", options=options)
+    before, after, wrong = map(int, done.stdout.split())
+    assert before > 100_000 and after < 8_000 and wrong == 0, done.stdout
+
+
 def test_memory_on_its_way_back_is_waited_for(
     build: Build, run: RunProgram, options: tuple[object, ...]
 ) -> None:

@@ -1,6 +1,5 @@
-// Objects that reach the end of the heap, where a free block has left its size: each is the largest
-// that fits after a first one of some size. Prints how many of them ended with a byte that is not
-// zero: with malloc, and with calloc.
+// Objects that reach the end of the heap: each is the largest that fits after a first one of some
+// size. Prints how many of them ended with a byte that is not zero: with malloc, and with calloc.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,9 @@
 //   in a random order.
 // - beside has two threads that use and free most of the memory again and again. One forks, and
 //   the children do the same. It prints how many requests were refused.
+// - end frees 100 MiB at the heap's end three times, while two threads make, check and free
+//   objects. It prints the least resident KiB before that and afterwards, and how many objects were
+//   wrong.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -183,12 +186,81 @@ static void beside(void) {
     printf("%d\n", refused);
 }
 
+#define END_OBJECTS 1600
+#define AT_ONCE 16
+
+static int wrong;
+
+static void check(const unsigned char *object, size_t bytes, unsigned char expected) {
+    for (size_t byte = 0; byte < bytes; byte++) {
+        if (object[byte] != expected) {
+            __atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
+            return;
+        }
+    }
+}
+
+// Objects of calloc are clear, and all have the same bytes when they are freed.
+static void *make_and_check(void *seed) {
+    size_t state = *(size_t *)seed;
+    while (!is_done) {
+        unsigned char *objects[AT_ONCE];
+        size_t bytes[AT_ONCE];
+        for (unsigned index = 0; index < AT_ONCE; index++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            const int is_clear = (state >> 32) % 2;
+            bytes[index] = 1 + (state >> 33) % SMALL_BYTES;
+            objects[index] = is_clear ? calloc(1, bytes[index]) : malloc(bytes[index]);
+            check(objects[index], is_clear ? bytes[index] : 0, 0);
+            memset(objects[index], (int)index + 1, bytes[index]);
+        }
+        for (unsigned index = 0; index < AT_ONCE; index++) {
+            check(objects[index], bytes[index], (unsigned char)(index + 1));
+            free(objects[index]);
+        }
+    }
+    return NULL;
+}
+
+static void free_at_the_end(void) {
+    static unsigned char *objects[END_OBJECTS];
+    static size_t seeds[2] = {1, 2};
+    pthread_t threads[2];
+    long before = LARGE_BYTES, after = LARGE_BYTES;
+    for (int index = 0; index < 2; index++) {
+        if (pthread_create(&threads[index], NULL, make_and_check, &seeds[index]) != 0) {
+            exit(1);
+        }
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int index = 0; index < END_OBJECTS; index++) {
+            objects[index] = malloc(SMALL_BYTES);
+            memset(objects[index], index, SMALL_BYTES);
+        }
+        const long full = resident_kib();
+        for (int index = END_OBJECTS; index-- > 0;) {
+            check(objects[index], SMALL_BYTES, (unsigned char)index);
+            free(objects[index]);
+        }
+        const long empty = resident_kib();
+        before = full < before ? full : before;
+        after = empty < after ? empty : after;
+    }
+    is_done = 1;
+    for (int index = 0; index < 2; index++) {
+        pthread_join(threads[index], NULL);
+    }
+    printf("%ld %ld %d\n", before, after, wrong);
+}
+
 int main(int count, char **words) {
     const char *const kind = count > 1 ? words[1] : "";
     if (strcmp(kind, "back") == 0) {
         back();
     } else if (strcmp(kind, "freed") == 0) {
         freed();
+    } else if (strcmp(kind, "end") == 0) {
+        free_at_the_end();
     } else if (strcmp(kind, "beside") == 0) {
         beside();
     } else if (strcmp(kind, "again") == 0) {
