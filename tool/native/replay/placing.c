@@ -32,6 +32,8 @@ struct tau_placing {
     uintptr_t *slots;
     size_t slots_capacity;
     size_t fixed_bytes;
+    size_t spare_bytes;  // behind the fixed ones
+    bool is_short;       // a decision depended on the end of the heap
     size_t classes_count;
     uint64_t blocks_bytes;  // counted: of all objects in no bucket, now and at most
     uint64_t peak_blocks_bytes;
@@ -85,6 +87,8 @@ static bool start(struct tau_placing *placing, size_t slots_count) {
 bool tau_placing_start(struct tau_placing *placing, uint8_t *arena, size_t heap_bytes,
                        size_t slots_count) {
     TAU_ASSERT(heap_bytes >= placing->fixed_bytes);
+    placing->spare_bytes = heap_bytes - placing->fixed_bytes;
+    placing->is_short = false;
     placing->shared =
         tau_tlsf_init(arena + placing->fixed_bytes, heap_bytes - placing->fixed_bytes, 0);
     return start(placing, slots_count);
@@ -152,11 +156,13 @@ static uintptr_t place_shared_again(struct tau_placing *placing, tau_word *old,
     if (tlsf_fits_in_place(heap, old, &resize)) {
         return (uintptr_t)tlsf_resize_in_place(heap, old, (size_t)size_bytes, &resize);
     }
+    placing->is_short |= resize.is_last;  // in a larger heap it grows in place
     const bool is_aligned = resize.alignment > TAU_ALIGNMENT;
     uintptr_t place =
         (uintptr_t)(is_aligned ? tau_tlsf_aligned_alloc(heap, resize.alignment, (size_t)size_bytes)
                                : tau_tlsf_malloc_or(heap, (size_t)size_bytes, &reason));
     if (place == 0 && !is_aligned) {
+        placing->is_short = true;
         place = take_bucket(placing, size_bytes);
     }
     if (place != 0) {
@@ -208,6 +214,67 @@ FASTEST_HERE size_t tau_placing_execute(struct tau_placing *placing,
         }
     }
     return count;
+}
+
+// ---- Heaps of other sizes ----
+
+_Static_assert(TAU_STATISTICS, "untouched_bytes counts");
+
+size_t tau_placing_untouched(const struct tau_placing *placing) {
+    if (placing->is_short) {
+        return SIZE_MAX;
+    }
+    return placing->shared == NULL ? placing->spare_bytes
+                                   : tau_tlsf_statistics(placing->shared).untouched_bytes;
+}
+
+// The classes of the TLSF in a heap of HEAP_BYTES, as tau_tlsf_init makes it; 0: it makes none.
+static unsigned tables_of(const struct tau_placing *placing, size_t heap_bytes) {
+    const size_t size_bytes = heap_bytes - placing->fixed_bytes;
+    if (size_bytes < TAU_TLSF_POOL_MIN_BYTES) {
+        return 0;
+    }
+    const unsigned classes = tlsf_classes_for((tau_word)size_bytes);
+    const size_t heads = tau_bits_round_up(placing->fixed_bytes, TAU_ALIGNMENT);
+    const size_t last = heap_bytes & ~(size_t)(TAU_ALIGNMENT - 1);
+    return last - heads < tlsf_control_bytes_for(classes) + TLSF_BLOCK_MIN_BYTES ? 0 : classes;
+}
+
+static unsigned level_of(const struct tau_placing *placing, size_t heap_bytes) {
+    return tables_of(placing, heap_bytes) == 0
+               ? 0
+               : tlsf_second_level_bits_for((tau_word)(heap_bytes - placing->fixed_bytes));
+}
+
+// The least heap of LEAST to MOST bytes whose tables are VALUE or larger ones.
+static size_t tables_from(const struct tau_placing *placing,
+                          unsigned (*measure)(const struct tau_placing *, size_t), unsigned value,
+                          size_t least, size_t most) {
+    while (least < most) {  // bound: 64, as the distance is halved
+        const size_t middle = least + (most - least) / 2;
+        if (measure(placing, middle) >= value) {
+            most = middle;
+        } else {
+            least = middle + 1;
+        }
+    }
+    return least;
+}
+
+void tau_placing_tables(const struct tau_placing *placing, size_t heap_bytes, bool is_by_level,
+                        struct tau_replay_tables *tables) {
+    const size_t least = placing->fixed_bytes, most = least + TLSF_POOL_MAX_BYTES;
+    const size_t size = heap_bytes < least ? least : heap_bytes < most ? heap_bytes : most;
+    unsigned (*const measure)(const struct tau_placing *, size_t) =
+        is_by_level ? level_of : tables_of;
+    const unsigned classes = tables_of(placing, size), value = measure(placing, size);
+    tables->level = level_of(placing, size);
+    tables->first_bytes = tau_bits_round_up(least, TAU_ALIGNMENT);
+    tables->first_bytes += classes == 0 ? 0 : tlsf_control_bytes_for(classes);
+    tables->least_bytes = tables_from(placing, measure, value, least, size);
+    tables->most_bytes = measure(placing, most) == value
+                             ? most
+                             : tables_from(placing, measure, value + 1, size, most) - 1;
 }
 
 // ---- What no heap can do without ----

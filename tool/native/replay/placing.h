@@ -30,6 +30,13 @@ TAU_TRACE_EXPORT bool tau_placing_start(struct tau_placing *placing, uint8_t *ar
 // Executes operations. Returns how many succeeded: fewer than COUNT if memory was refused.
 TAU_TRACE_EXPORT size_t tau_placing_execute(struct tau_placing *placing,
                                             const struct tau_replay_op *ops, size_t count);
+// Bytes at the heap's end that no object needed, after all operations succeeded. A heap smaller by
+// as many, with equal tables, places every object in the same place. SIZE_MAX if a decision
+// depended on the end of the heap: a larger one may place objects elsewhere.
+TAU_TRACE_EXPORT size_t tau_placing_untouched(const struct tau_placing *placing);
+// See tau_system_core_tables.
+TAU_TRACE_EXPORT void tau_placing_tables(const struct tau_placing *placing, size_t heap_bytes,
+                                         bool is_by_level, struct tau_replay_tables *tables);
 // Starts to count, then counts the blocks of live objects. tau_placing_least returns what a heap
 // with these classes needs for them and for its tables.
 TAU_TRACE_EXPORT bool tau_placing_count_start(struct tau_placing *placing, size_t slots_count);

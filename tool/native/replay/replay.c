@@ -230,6 +230,31 @@ static enum tau_replay_fault run_all(struct tau_replay *replay, struct run *run)
     return walk.has_failed ? TAU_REPLAY_TRACE_FAILED : TAU_REPLAY_COMPLETED;
 }
 
+// Notes the heap that the events up to here needed, of HEAP_BYTES.
+static void place_note(const struct tau_replay *replay, const struct run *run,
+                       uint64_t heap_bytes) {
+    const struct tau_replay_system *system = run->system;
+    const uint64_t untouched_bytes = system->place_untouched(system);
+    for (unsigned prefix = 0; prefix < TAU_REPLAY_PREFIXES; prefix++) {
+        uint64_t *const bytes = &run->result->prefix_bytes[prefix];
+        if (*bytes == 0 && untouched_bytes != SIZE_MAX &&
+            system->event >= replay->facts.events * (prefix + 1) / TAU_REPLAY_PREFIXES) {
+            *bytes = heap_bytes - untouched_bytes;
+        }
+    }
+}
+
+// How many of COUNT operations from EVENT on are in the same sixteenth of the events.
+static size_t place_count(const struct tau_replay *replay, uint64_t event, size_t count) {
+    for (uint64_t prefix = 1; prefix <= TAU_REPLAY_PREFIXES; prefix++) {
+        const uint64_t end = replay->facts.events * prefix / TAU_REPLAY_PREFIXES;
+        if (event < end) {
+            return end - event < count ? (size_t)(end - event) : count;
+        }
+    }
+    return count;
+}
+
 // As run_all for an unchecked run of a system that places whole blocks of operations.
 static enum tau_replay_fault place_all(struct tau_replay *replay, struct run *run, uint8_t *arena,
                                        uint64_t heap_bytes) {
@@ -239,12 +264,17 @@ static enum tau_replay_fault place_all(struct tau_replay *replay, struct run *ru
     }
     struct tau_replay_walk walk = tau_replay_walk(replay);
     while (tau_replay_walk_block(&walk)) {
-        const size_t done = system->place(system, walk.ops, walk.count);
-        system->event += done;
-        if (done < walk.count) {
-            run->result->fault_event = system->event;
-            run->result->fault_size_bytes = walk.ops[done].size_bytes;
-            return TAU_REPLAY_NO_MEMORY;
+        while (walk.next < walk.count) {
+            const size_t count = place_count(replay, system->event, walk.count - walk.next);
+            const size_t done = system->place(system, walk.ops + walk.next, count);
+            system->event += done;
+            walk.next += done;
+            if (done < count) {
+                run->result->fault_event = system->event;
+                run->result->fault_size_bytes = walk.ops[walk.next].size_bytes;
+                return TAU_REPLAY_NO_MEMORY;
+            }
+            place_note(replay, run, heap_bytes);
         }
     }
     return walk.has_failed ? TAU_REPLAY_TRACE_FAILED : TAU_REPLAY_COMPLETED;
@@ -265,6 +295,23 @@ static enum tau_replay_fault run_start(struct run *run, uint8_t *arena, uint64_t
         run->content == NULL || tau_content_start(run->content, has_own ? system->arena : arena,
                                                   has_own ? system->arena_bytes : heap_bytes);
     return is_ready ? TAU_REPLAY_COMPLETED : TAU_REPLAY_HOST_MEMORY;
+}
+
+// The heap that a completed run needed, of HEAP_BYTES; 0: unknown. Only a resize decides by the end
+// of the heap, and only if less is left than it asks for. Of a run by the calls that is not seen.
+static uint64_t needed_bytes(const struct tau_replay *replay, const struct run *run,
+                             bool is_placed, uint64_t heap_bytes) {
+    const struct tau_replay_system *const system = run->system;
+    if (is_placed ? system->place_untouched == NULL : system->untouched == NULL) {
+        return 0;
+    }
+    const uint64_t untouched_bytes =
+        is_placed ? system->place_untouched(system) : system->untouched(system, run->heap);
+    const struct tau_replay_facts *const facts = &replay->facts;
+    const uint64_t most_bytes = facts->size_bytes_max + (UINT64_C(2) << facts->align_log2_max) + 64;
+    const bool is_known =
+        is_placed || facts->events_of_op[TAU_TRACE_REALLOC] == 0 || untouched_bytes >= most_bytes;
+    return is_known && untouched_bytes <= heap_bytes ? heap_bytes - untouched_bytes : 0;
 }
 
 static void run_with(struct tau_replay *replay, struct tau_replay_system *system,
@@ -292,6 +339,9 @@ static void run_with(struct tau_replay *replay, struct tau_replay_system *system
     }
     fault = is_placed ? place_all(replay, &run, arena, heap_bytes) : run_all(replay, &run);
     result->fault = (uint64_t)fault;
+    result->needed_bytes = fault == TAU_REPLAY_COMPLETED
+                               ? needed_bytes(replay, &run, is_placed, heap_bytes)
+                               : 0;
     result->placement_hash = is_checked != 0 ? replay->content.placement_hash : 0;
     result->footprint_bytes = system->footprint == NULL ? heap_bytes : system->footprint(run.heap);
 }

@@ -31,6 +31,7 @@
 #define TAU_REPLAY_ARENA_ALIGNMENT (UINT64_C(1) << 21)
 #define TAU_REPLAY_OP_SKIP 255u
 #define TAU_REPLAY_MAP_ROWS_MAX 256u
+#define TAU_REPLAY_PREFIXES 16u
 
 struct tau_replay_op {
     uint64_t size_bytes;  // 1 for an object of no bytes: many programs take NULL for a failure.
@@ -83,7 +84,21 @@ struct tau_replay_result {
     uint64_t refusals;         // Requests that were refused where the run goes on.
     uint64_t first_refusal;    // The event of the first one.
     uint64_t fault_signal;     // That ended a library's process; 0: it exited.
+    // A heap of ours after a completed run: the least heap with the same tables that places every
+    // object in the same place (docs/spec/replay.md, [REPLAY-16]). 0: unknown.
+    uint64_t needed_bytes;
+    // The same behind the first k + 1 sixteenths of the events, of unchecked runs of placing.h.
+    uint64_t prefix_bytes[TAU_REPLAY_PREFIXES];
     struct tau_replay_parts at_peak;
+};
+
+// What a TLSF's decisions depend on besides the calls: the tables that the size of the memory gives
+// it. All heaps from LEAST_BYTES to MOST_BYTES have equal ones.
+struct tau_replay_tables {
+    uint64_t level;        // second-level bits; 0: so few bytes hold no TLSF
+    uint64_t first_bytes;  // from the start of the heap to its first block
+    uint64_t least_bytes;
+    uint64_t most_bytes;
 };
 
 // An allocator. HEAP is the result of init. free returns 0, or a reason for which it refused.
@@ -102,6 +117,9 @@ struct tau_replay_system {
                         size_t slots_count);
     size_t (*place)(struct tau_replay_system *system, const struct tau_replay_op *ops,
                     size_t count);
+    // Of unchecked runs, then of others: the heap's bytes that no object had; SIZE_MAX: unknown.
+    size_t (*place_untouched)(const struct tau_replay_system *system);
+    size_t (*untouched)(const struct tau_replay_system *system, const void *heap);
     bool (*count_start)(struct tau_replay_system *system, size_t slots_count);
     size_t (*count)(struct tau_replay_system *system, const struct tau_replay_op *ops,
                     size_t count);  // returns the least so far
@@ -207,8 +225,15 @@ tau_system_core_open(const char *library, const char *prefix, uint32_t kind,
                      const uint32_t *classes, uint64_t count, uint64_t alignment,
                      uint64_t block_alignment, const char **cause);
 // Lets unchecked runs of an opened TLSF or budget of ours place operations by LIBRARY (placing.h),
-// which was built for the same layout. False: it cannot, and the system must be closed.
+// which was built for the same layout. Of pools it only tells the tables. False: it cannot, and the
+// system must be closed.
 TAU_TRACE_EXPORT bool tau_system_core_place(struct tau_replay_system *system, const char *library);
+// The tables of a heap of HEAP_BYTES, or of the largest one if that is less, after
+// tau_system_core_place. They are equal if the level and the offset of the first block are; if
+// IS_BY_LEVEL, if the level is.
+TAU_TRACE_EXPORT void tau_system_core_tables(struct tau_replay_system *system, uint64_t heap_bytes,
+                                             uint32_t is_by_level,
+                                             struct tau_replay_tables *tables);
 // A library with the functions of core/ports/library.h. It is loaded in the runs only. NULL: memory
 // is short.
 TAU_TRACE_EXPORT struct tau_replay_system *tau_system_library_open(const char *path,

@@ -36,6 +36,9 @@ struct placing_calls {
                   size_t slots_count);
     size_t (*execute)(struct tau_placing *placing, const struct tau_replay_op *ops, size_t count);
     bool (*count_start)(struct tau_placing *placing, size_t slots_count);
+    size_t (*untouched)(const struct tau_placing *placing);
+    void (*tables)(const struct tau_placing *placing, size_t heap_bytes, bool is_by_level,
+                   struct tau_replay_tables *tables);
     void (*count)(struct tau_placing *placing, const struct tau_replay_op *ops, size_t count);
     size_t (*least)(const struct tau_placing *placing);
     void (*close)(struct tau_placing *placing);
@@ -125,6 +128,35 @@ static void pools_parts(const struct tau_replay_system *system, const void *heap
     }
 }
 
+static size_t tlsf_untouched(const struct tau_replay_system *system, const void *heap) {
+    const struct core_state *state = system->state;
+    return state->tlsf(heap).untouched_bytes;
+}
+
+static size_t budget_untouched(const struct tau_replay_system *system, const void *heap) {
+    const struct core_state *state = system->state;
+    const struct tau_tlsf_statistics shared = state->budget(heap).shared;
+    return shared.control_bytes == 0 ? SIZE_MAX : shared.untouched_bytes;
+}
+
+static size_t pools_untouched(const struct tau_replay_system *system, const void *heap) {
+    const struct core_state *state = system->state;
+    const struct tau_tlsf_statistics overflow = state->pools(heap).overflow;
+    return overflow.control_bytes == 0 ? SIZE_MAX : overflow.untouched_bytes;
+}
+
+static size_t place_untouched(const struct tau_replay_system *system) {
+    const struct core_state *state = system->state;
+    return state->place.untouched(state->placing);
+}
+
+void tau_system_core_tables(struct tau_replay_system *system, uint64_t heap_bytes,
+                            uint32_t is_by_level, struct tau_replay_tables *tables) {
+    const struct core_state *state = system->state;
+    assert(state->placing != NULL);
+    state->place.tables(state->placing, (size_t)heap_bytes, is_by_level != 0, tables);
+}
+
 static bool place_start(struct tau_replay_system *system, uint8_t *arena, size_t size_bytes,
                         size_t slots_count) {
     const struct core_state *state = system->state;
@@ -200,11 +232,14 @@ static void parts_find(struct tau_replay_system *system, const char *prefix, uin
     void *const functions[] = {&state->tlsf, &state->budget, &state->pools};
     void (*const parts[])(const struct tau_replay_system *, const void *,
                           struct tau_replay_parts *) = {tlsf_parts, budget_parts, pools_parts};
+    size_t (*const untouched[])(const struct tau_replay_system *, const void *) = {
+        tlsf_untouched, budget_untouched, pools_untouched};
     if (strcmp(prefix, ours[kind]) == 0 &&
         symbol_find(state->library, prefix, "statistics", functions[kind]) &&
         symbol_find(state->library, "tau_budget", "class_statistics", &state->budget_class) &&
         symbol_find(state->library, "tau_pools", "band_statistics", &state->pools_band)) {
         system->parts = parts[kind];
+        system->untouched = untouched[kind];
     }
 }
 
@@ -249,22 +284,35 @@ struct tau_replay_system *tau_system_core_open(const char *library, const char *
     return NULL;
 }
 
+// What lies before the TLSF in a heap with classes.
+static bool fixed_find(const struct core_state *state, size_t *bytes) {
+    size_t (*budget)(const struct tau_budget_class *, size_t, size_t) = NULL;
+    size_t (*pools)(const struct tau_budget_class *, size_t, size_t, size_t) = NULL;
+    if (state->init_pools == NULL) {
+        const bool is_found = symbol_find(state->library, "tau_budget", "size", &budget);
+        *bytes = is_found ? budget(state->classes, state->classes_count, 0) : 0;
+        return is_found;
+    }
+    const bool is_found = symbol_find(state->library, "tau_pools", "size", &pools);
+    *bytes = is_found ? pools(state->classes, state->classes_count, state->block_alignment, 0) : 0;
+    return is_found;
+}
+
 bool tau_system_core_place(struct tau_replay_system *system, const char *library) {
     struct core_state *state = system->state;
-    size_t (*size)(const struct tau_budget_class *, size_t, size_t) = NULL;
+    const bool is_pools = state->init_pools != NULL;
     size_t fixed_bytes = 0;
     assert(state->placing_library == NULL);
-    if (state->classes_count != 0) {
-        if (!symbol_find(state->library, "tau_budget", "size", &size)) {
-            return false;
-        }
-        fixed_bytes = size(state->classes, state->classes_count, 0);
+    if (state->classes_count != 0 && !fixed_find(state, &fixed_bytes)) {
+        return false;
     }
     struct placing_calls *place_calls = &state->place;
     const struct {
         const char *verb;
         void *function;
     } calls[] = {
+        {"untouched", &place_calls->untouched},
+        {"tables", &place_calls->tables},
         {"open", &place_calls->open},
         {"start", &place_calls->start},
         {"execute", &place_calls->execute},
@@ -281,11 +329,12 @@ bool tau_system_core_place(struct tau_replay_system *system, const char *library
         }
     }
     state->placing = state->place.open(state->classes, state->classes_count, fixed_bytes);
-    if (state->placing == NULL) {
-        return false;
+    if (state->placing == NULL || is_pools) {
+        return state->placing != NULL;
     }
     system->place_start = place_start;
     system->place = place;
+    system->place_untouched = place_untouched;
     system->count_start = count_start;
     system->count = count;
     return true;

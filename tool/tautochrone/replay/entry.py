@@ -127,7 +127,7 @@ class Simulation:
 class Entry:
     """The result of a replay on one system; sizes are in bytes, `role` is one of ROLES.
 
-    `footprint_bytes` is the safe heap (search.py), or the memory that was taken.
+    `footprint_bytes` is the safe heap (threshold.py, search.py), or the memory that was taken.
     `failed_at_event` counts from 0. With a plan, `plan_heap_bytes` is the plan's heap, and
     `plan_holds` says whether the trace completes in it. `in_process`: the allocator ran unmodified
     in a process of this machine. `recording` names the trace if a report shows several. `skipped`

@@ -2,7 +2,7 @@
 
     entries_of(trace, systems, options)          an Entry for each system: `tau replay` prints them
     replay(path, system, plan, heap_bytes)       one run; without heap_bytes, after a search
-    safe_heap(path, system, plan)                only the search (search.py)
+    safe_heap(path, system, plan)                only that search (threshold.py, search.py)
     completes(path, system, heap_bytes, plan)    one run that does not check contents
 """
 
@@ -126,7 +126,7 @@ def replay(
 def safe_heap(
     trace_path: str | Path, system: str | System, plan: Any | None = None, layout: str = "32"
 ) -> int:
-    """The heap from which on the trace completes in every sampled size (search.py).
+    """The heap from which on the trace completes in every size (threshold.py, search.py).
 
     It includes control structures. `plan` needs only `.classes`, pairs of size and count.
     """

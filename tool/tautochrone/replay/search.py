@@ -1,4 +1,4 @@
-"""The search for a safe heap: one in which a trace completes, as in larger ones.
+"""The search for a safe heap of a peer: one in which a trace completes, as in larger ones.
 
 Whether a trace completes is not monotone in the size of the heap: a larger heap can place blocks
 elsewhere and fail. So the smallest heap that holds is often an island: on small traces it may be a

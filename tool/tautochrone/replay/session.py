@@ -9,7 +9,7 @@ import ctypes
 import functools
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from tautochrone.replay.search import (
     samples_of,
     step_of,
 )
+from tautochrone.replay.threshold import Heaps, Tables, threshold
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,11 +38,12 @@ if TYPE_CHECKING:
 HEAP_32_BYTES_MAX = 1 << 30  # The largest pool of a 32-bit layout.
 HEAP_HOST_BYTES_MAX = 1 << 44
 LAYOUTS = ("32", "host")
+GUESS = 2  # a heap of so many times the peak is tried first
 CALL_SECONDS_MAX = 10  # Of a library's call, which takes longer only if it never returns.
 ALIGNMENT_FOREIGN_BYTES = 8
 FOREIGN_STEP = "mend the library: core/ports/library.h states what its functions must do"
 OUR_STEP = "report this allocator"
-PLACED = ("tau_tlsf", "tau_budget")  # prefixes of the heaps that replay/placing.h knows
+OURS = ("tau_tlsf", "tau_budget", "tau_pools")  # prefixes of the heaps that placing.h knows
 KINDS = {"budget": 1, "pools": 2}  # enum tau_system_kind, of the arenas that take a plan.
 
 
@@ -122,6 +124,7 @@ class Session:
         self.alignment = unit if alignment is None else alignment
         self.heap_bytes_max = HEAP_32_BYTES_MAX if layout == "32" else HEAP_HOST_BYTES_MAX
         self.runs = 0
+        self.is_ours = False
         self.handle = self._open(plan)
 
     def __enter__(self) -> Session:
@@ -205,7 +208,8 @@ class Session:
         )
         if not handle:
             raise TauError(f"{self.arena.name}: {(cause.value or b'').decode()} ({path.name})")
-        if prefix in PLACED:
+        self.is_ours = prefix in OURS
+        if self.is_ours:
             placing = _library("libtau_placing{bits}{level}.so", words, level if level == 2 else 0)
             if not native.library().tau_system_core_place(handle, os.fsencode(placing)):
                 native.library().tau_system_close(handle)
@@ -266,12 +270,54 @@ class Session:
         self.refuse_failure(result, heap_bytes)
         return result.fault == faults.COMPLETED
 
+    @functools.cached_property
+    def asked_bytes(self) -> int:
+        """The largest alignment that the trace asks for."""
+        return 1 << int(self.trace.facts.align_log2_max)
+
+    def tables(self, heap_bytes: int) -> Tables:
+        """The tables of a heap of ours."""
+        found = native.struct("tau_replay_tables")()
+        is_by_level = self.asked_bytes <= self.alignment
+        native.library().tau_system_core_tables(self.handle, heap_bytes, is_by_level, found)
+        return Tables(*found.plain().values())
+
+    def needed(self, heap_bytes: int) -> int | None:
+        """What the trace needs with the tables of a heap of ours; see threshold.Heaps.run."""
+        result = self.run(heap_bytes, checked=False)
+        self.refuse_failure(result, heap_bytes)
+        if result.fault != faults.COMPLETED:
+            return None
+        tables = self.tables(heap_bytes)
+        return int(result.needed_bytes) if tables.level else tables.first_bytes
+
+    def threshold(
+        self, needed: Callable[[int], int | None], guess_bytes: int, limit_bytes: int
+    ) -> int:
+        """The size from which on every heap of ours holds (threshold.py); 0: there is none."""
+        heaps = Heaps(
+            run=needed,
+            tables=functools.cache(self.tables),
+            unit_bytes=self.alignment,
+            limit_bytes=limit_bytes,
+            asked_bytes=self.asked_bytes,
+        )
+        return threshold(heaps, guess_bytes)
+
     def bisected_heap(self) -> int:
         """Return a heap that holds, while a step less does not (search.py)."""
         return self._found(bisected_steps, self._holds)
 
     def safe_heap(self) -> int:
-        """Return the heap from which on every sampled size holds (search.py)."""
+        """Return the heap from which on every size holds, of peers every sampled one.
+
+        threshold.py and search.py say how.
+        """
+        if self.is_ours:
+            least = int(self.trace.facts.peak_live_bytes)
+            limit = most_of(least, self.heap_bytes_max)
+            steps = [self.threshold(functools.cache(self.needed), GUESS * least, limit)]
+            return self._last_of(steps, limit)
         samples = samples_of(int(self.trace.facts.events))
         return self._found(safe_steps, functools.partial(map, self._holds), samples=samples)
 
@@ -289,5 +335,8 @@ class Session:
         least = int(self.trace.facts.peak_live_bytes)
         step_bytes = step_of(least, min(RESOLUTION_BYTES, self.alignment))
         steps = steps_of(*holds, least, self.heap_bytes_max, step_bytes=step_bytes, **more)
+        return self._last_of(steps, most_of(least, self.heap_bytes_max))
+
+    def _last_of(self, steps: Iterable[int], limit_bytes: int) -> int:
         step = "replay with --layout host" if self.layout == "32" else None
-        return last_of(steps, self.arena.name, most_of(least, self.heap_bytes_max), step)
+        return last_of(steps, self.arena.name, limit_bytes, step)

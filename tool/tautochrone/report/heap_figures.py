@@ -91,9 +91,9 @@ def footprints(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
         height=ROW_PIXELS * max(len(done), 1),
     )
     caption = (
-        "The safe heap: the whole recording completes in it and in larger ones that were sampled."
-        " Control structures are included. In parentheses: its ratio to the peak of live bytes"
-        " (dashed)."
+        "The safe heap: the whole recording completes in it and in larger ones (of peers, in those"
+        " that were sampled). Control structures are included. In parentheses: its ratio to the"
+        " peak of live bytes (dashed)."
     )
     if "pools" in columns["system"]:
         caption += (

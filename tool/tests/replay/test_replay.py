@@ -55,22 +55,6 @@ def test_the_safe_heap_holds_and_one_step_less_does_not(
     assert not completes(trace, system, found - 8)
 
 
-def test_a_larger_heap_can_fail_where_a_smaller_one_holds(tmp_path: Path) -> None:
-    """The example of docs/tutorials/size-a-heap.md, by a scan of every size."""
-    events = [
-        (MALLOC, 0, 296, 0),
-        (MALLOC, 1, 100, 0),
-        (FREE, 0, 0, 0),
-        (MALLOC, 2, 700, 0),
-        (MALLOC, 3, 296, 0),
-    ]
-    trace = write_events(tmp_path / "t.tau", events)
-    fails = [size for size in range(1256, 4096, 8) if not completes(trace, "tlsf", size)]
-    assert completes(trace, "tlsf", 1256) and not completes(trace, "tlsf", 1248)
-    assert fails == list(range(1520, 1568, 8))
-    assert safe_heap(trace, "tlsf") == replay(trace, "tlsf").footprint_bytes == 1568
-
-
 def test_peak_live_bytes_are_those_of_a_naive_count(tmp_path: Path) -> None:
     events = random_events(5, events=1500)
     trace = write_events(tmp_path / "t.tau", events)

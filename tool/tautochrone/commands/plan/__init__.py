@@ -245,8 +245,8 @@ def command(
 
     The planner `replayed` chooses by replay; on these recordings its plan never needs more than
     plain TLSF. The planners `greedy`, `exact` and `exhaustive` maximize the paper's formula for
-    dedicated bytes. The heap of every plan is measured by replay. Larger heaps are sampled up to a
-    quarter above it: the recordings fit in each of them, too.
+    dedicated bytes. The heap of every plan is measured by replay. The recordings fit in
+    every larger heap, too (with large alignments, in those up to a quarter larger).
 
     A structure with pointers has another size on another machine. A plan for a target is exact only
     if its recordings have the target's sizes: from the firmware (core/ports/record_wrap.c), from a

@@ -128,7 +128,7 @@ class Native(System):
         return replace(entry, placement_hash=hashed, heap_parts=parts, layout=laid_out)
 
     def safe_heap(self, trace: open_trace.OpenTrace, plan: Any, layout: str) -> int:
-        """The heap from which on every sampled size holds, as replay/search.py finds it."""
+        """The heap from which on the trace completes in every size; see Session.safe_heap."""
         with self.session(trace, plan, layout) as session:
             return session.safe_heap()
 
