@@ -32,7 +32,7 @@ LARGER = {
     "heap on pages": 4920,
     "TLB colors": 3350,
     "recorder of Linux programs": 3300,
-    "library of `tau run`": 9440,
+    "library of `tau run`": 9460,
     "kernel of slots": 2550,
     "kernel of tasks": 4280,
     "tile, without a unit": 2100,
