@@ -22,7 +22,7 @@ from bench.runner import Bench, Given
 from tautochrone.console.output import note
 from tautochrone.plan.file import with_margin
 from tautochrone.heap.recordings import Classes, ReplayedRecording
-from tautochrone.heap.safe import bisected_heap, safe_heap
+from tautochrone.heap.safe import safe_heap
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.trace.file import open_trace
 
@@ -32,7 +32,6 @@ MEASURED = HERE / "measured.json"
 TRACES = OUT / "margins"
 RUNS = 20
 LAYOUT = "host"
-ALIGNMENT_BYTES = 16
 MARGINS = (0.0, 0.01, 0.02, 0.05, 0.08)
 FIVE = tuple(range(5))
 THREE = (5, 6, 7)
@@ -44,19 +43,6 @@ def recorded(name: str, number: int) -> Path:
     if trace.exists():
         return trace
     return record(name, run_of(PROGRAMS[name], number), trace, ["--no-children"])
-
-
-def smallest(recording: ReplayedRecording, classes: Classes, guess: int) -> int:
-    """The heap that a recording needs with some classes, to a 4,096th."""
-    low, high, step = recording.lowest_bytes - 8, guess, max(16, guess >> 12 & -16)
-    while recording.completed(classes, high) < recording.events:
-        low, high = high, high + max(step, high >> 5 & -16)
-    while high - low > step and (middle := (low + high) // 32 * 16) > low:
-        if recording.completed(classes, middle) >= recording.events:
-            high = middle
-        else:
-            low = middle
-    return high
 
 
 def tried(
@@ -71,10 +57,10 @@ def tried(
     refused = {}
     for margin in MARGINS:
         heap_bytes = with_margin(measured_bytes, margin, LAYOUT)
-        heap_bytes = safe_heap(own, classes, ALIGNMENT_BYTES, heap_bytes)
+        heap_bytes = safe_heap(own, classes, heap_bytes)
         held = [one.completed(classes, heap_bytes) >= one.events for one in fresh]
         refused[f"{margin:g}"] = held.count(False)
-    needs = [smallest(one, classes, measured_bytes) for one in fresh]
+    needs = [safe_heap([one], classes) for one in fresh]
     return {
         "from": list(planned_from),
         "fresh": len(fresh),
@@ -94,7 +80,7 @@ def measure(name: str) -> dict[str, Any]:
     three = make_plan([paths[index] for index in THREE], Wanted(layout=LAYOUT))
     # make_plan of one recording finds the same pools as its search of each alone.
     rows = [
-        tried(recordings, [index], classes, bisected_heap(recordings[index], classes))
+        tried(recordings, [index], classes, safe_heap([recordings[index]], classes))
         for index, classes in zip(FIVE, five.alone, strict=True)
     ]
     found["1"] = rows
@@ -105,7 +91,7 @@ def measure(name: str) -> dict[str, Any]:
         row["pools"] = len(made.plan.classes)
         row["gain"] = round(1 - made.measured_heap_bytes / made.plain_heap_bytes, 6)
         found[str(len(indices))] = [row]
-    found["plain"] = [smallest(one, (), one.lowest_bytes * 9 // 8) for one in recordings]
+    found["plain"] = [safe_heap([one], ()) for one in recordings]
     note(f"{name}: {time.monotonic() - started:.0f} s")
     return found
 

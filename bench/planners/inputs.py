@@ -15,7 +15,7 @@ from bench.runner import Bench
 from tautochrone.machine.core_build import FASTEST
 from tautochrone.heap.recordings import ReplayedRecording
 from tautochrone.heap.plan import Wanted, make_plan
-from tautochrone.heap.safe import bisected_heap
+from tautochrone.heap.safe import safe_heap
 
 PLANNERS = ("replayed", "greedy")
 
@@ -26,7 +26,7 @@ def measure_pair(program: str, planned: Path, other: Path, planner: str) -> dict
     made = make_plan([planned], Wanted(planner, layout="32", build=FASTEST))
     seconds = time.perf_counter() - started
     recording = ReplayedRecording(other, "32")
-    plain = bisected_heap(recording, ())
+    plain = safe_heap([recording], ())
     return {
         "program": program,
         "planned": planned.stem,
@@ -35,7 +35,7 @@ def measure_pair(program: str, planned: Path, other: Path, planner: str) -> dict
         "classes": len(made.plan.classes),
         "dedicated_share": round(made.plan.dedicated_bytes / made.plan.heap_bytes, 4),
         "own": round(made.measured_heap_bytes / made.plain_heap_bytes - 1, 5),
-        "on_other": round(bisected_heap(recording, made.plan.classes) / plain - 1, 5),
+        "on_other": round(safe_heap([recording], made.plan.classes) / plain - 1, 5),
         "plain_over_peak": round(made.plain_heap_bytes / made.plan.traces[0].peak_live_bytes, 4),
         "replays": made.replays,
         "seconds": round(seconds, 1),

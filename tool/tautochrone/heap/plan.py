@@ -28,13 +28,8 @@ from tautochrone.plan.file import (
 from tautochrone.heap import pools
 from tautochrone.heap.margin import Margin, margin_of
 from tautochrone.heap.planners import replayed, starts
-from tautochrone.heap.recordings import (
-    Classes,
-    ReplayedRecording,
-    SearchEnded,
-    replayed_ahead,
-)
-from tautochrone.heap.safe import bisect_ahead, safe_heap
+from tautochrone.heap.recordings import Classes, ReplayedRecording, SearchEnded
+from tautochrone.heap.safe import safe_heap
 from tautochrone.heap.spread import Spread, spread_of
 from tautochrone.heap.profile import Profile, profile_of
 from tautochrone.plan.sections import Basis, make_sections
@@ -55,9 +50,9 @@ class Made:
     `least_bytes` is the peak of live bytes, rounded up to the granule, of the recording that needs
     most: no heap can be smaller.
 
-    `measured_heap_bytes` is the heap without the margin. Every recording completed in it and in all
-    sizes sampled above it (safe.py), and with plain TLSF in `plain_heap_bytes`. `found` is what the
-    planner found, with such safe heaps, too. `pools` says what
+    `measured_heap_bytes` is the heap without the margin. Every recording completes in it and in all
+    larger ones (safe.py), and with plain TLSF in `plain_heap_bytes`. `found` is what the planner
+    found, with such safe heaps, too. `pools` says what
     pools save, and why they were taken or not. `search_seconds` is the time of the search; it must
     not be written to the plan file, because equal input gives an equal file.
     """
@@ -163,7 +158,7 @@ def make_plan(
         optimal_within = _distance(measured, profile.peak_live_bytes)
     plan = Plan(
         classes=classes,
-        heap_bytes=safe_heap(recordings, classes, alignment, heap_bytes),
+        heap_bytes=safe_heap(recordings, classes, heap_bytes),
         planner=wanted.planner,
         optimal_within=math.ceil(optimal_within * 1e6) / 1e6,
         margin=chosen.fraction,
@@ -226,8 +221,7 @@ def _searched_in_part(
     parts = [ReplayedRecording(each, wanted.layout, wanted.build) for each in traces]
     of_parts = profile_of(traces, profile.granule_bytes, wanted.skip_misuse)
     searched = _searched(of_parts, parts, wanted, tick)
-    near = (searched.found.heap_bytes, searched.found.plain_heap_bytes)
-    found = _measure(searched.found.classes, recordings, profile.granule_bytes, tick, near)
+    found = _measure(searched.found.classes, recordings, tick)
     return searched._replace(found=replace(found, starts=searched.found.starts))
 
 
@@ -258,7 +252,7 @@ def _searched(
 ) -> _Searched:
     if wanted.planner != REPLAYED:
         classes, proved = starts.formula_classes(profile, wanted.planner, wanted.classes_max)
-        return _Searched(_measure(classes, recordings, profile.granule_bytes, tick), proved)
+        return _Searched(_measure(classes, recordings, tick), proved)
     several = profile.traces if len(recordings) > 1 else ()
     own = [profile_of([one], profile.granule_bytes, wanted.skip_misuse) for one in several]
     settings = (wanted.classes_max, tick, wanted.is_input_fixed)
@@ -330,21 +324,12 @@ def recorded(reader: TraceReader) -> Any:
 def _measure(
     classes: Classes,
     recordings: Sequence[ReplayedRecording],
-    alignment_bytes: int,
     tick: Callable[[], None],
-    near: tuple[int, int] | None = None,
 ) -> replayed.Measured:
-    """The safe heaps of `classes` and of plain TLSF.
-
-    `near` are heaps close to them; both bisections then begin there, at the same time.
-    """
+    """The safe heaps of `classes` and of plain TLSF."""
     heaps: list[int] = []
-    guesses, unit = near or (None, None), alignment_bytes
-    if near is not None:
-        with replayed_ahead(recordings, lambda twins: bisect_ahead(twins, (), unit, near[1])):
-            bisect_ahead(recordings, classes, unit, near[0])
-    for system, guess in zip((classes, ()), guesses, strict=True):
-        heaps.append(safe_heap(recordings, system, alignment_bytes, guess_bytes=guess))
+    for system in (classes, ()):
+        heaps.append(safe_heap(recordings, system))
         with contextlib.suppress(SearchEnded):  # a formula's classes are all there is
             tick()
     return replayed.Measured(classes, heaps[0], heaps[1])

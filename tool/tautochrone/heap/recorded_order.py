@@ -30,10 +30,10 @@ def recorded_order(made: Guaranteed, wanted: Wanted, is_compared: bool) -> Recor
     if is_compared:
         found = make_plan(made.readers, wanted).found
         return RecordedOrder(found.plain_heap_bytes, found.heap_bytes)
-    layout, unit = made.plan.layout, made.plan.alignment_unit
+    layout = made.plan.layout
     try:
         recordings = [ReplayedRecording(each, layout, wanted.build) for each in made.readers]
-        return RecordedOrder(safe_heap(recordings, (), unit), None)
+        return RecordedOrder(safe_heap(recordings, ()), None)
     except TauError:  # too large for the layout
         return RecordedOrder(None, None)
 

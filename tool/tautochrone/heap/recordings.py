@@ -1,23 +1,19 @@
-"""A recording as planners see it: how far it gets with given classes in a given heap.
+"""A recording as planners see it: what it needs with given classes.
 
-Each answer is one run of the replayer.
+Each answer is one run of the replayer, or a few (replay/threshold.py).
 """
 
 from __future__ import annotations
 
-import functools
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tautochrone.machine.core_build import Build
 from tautochrone.errors import TauError
 from tautochrone.plan.file import PlanClass
-from tautochrone.replay.search import bisected_steps
+from tautochrone.replay.search import most_of
 
 if TYPE_CHECKING:
     from tautochrone.replay.open_trace import OpenTrace
@@ -25,7 +21,20 @@ if TYPE_CHECKING:
     from tautochrone.trace.file import TraceReader
 
 Classes = tuple[PlanClass, ...]
-EVENTS_SHARED_MIN = 50_000  # a shorter recording is replayed sooner than a thread starts
+GUESS = 2  # a heap of so many times the peak is replayed first
+
+
+class Run(NamedTuple):
+    """How a recording fared in a heap.
+
+    `events` succeeded. `needed_bytes` is the least heap with equal tables and equal places, and
+    `prefix_bytes` has the same of the first k + 1 sixteenths of the events; 0 and () if an event
+    failed, or if a larger heap may place objects elsewhere.
+    """
+
+    events: int
+    needed_bytes: int = 0
+    prefix_bytes: tuple[int, ...] = ()
 
 
 class Recording(Protocol):
@@ -35,23 +44,20 @@ class Recording(Protocol):
     lowest_bytes: int
     highest_bytes: int
 
-    def completed(self, classes: Classes, heap_bytes: int) -> int:
-        """The number of events that succeed with `classes` (none: plain TLSF) in `heap_bytes`.
-
-        -1: the allocator cannot start in so few.
-        """
+    def run(self, classes: Classes, heap_bytes: int) -> Run:
+        """Replay with `classes` (none: plain TLSF) in `heap_bytes`."""
         ...
 
-    def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
-        """Whether each heap holds all events, in this order, which are replayed ahead."""
+    def threshold(self, classes: Classes, guess_bytes: int = 0) -> int:
+        """The size from which on every heap holds (replay/threshold.py); 0: there is none.
+
+        A run in `guess_bytes` was made before.
+        """
         ...
 
 
 class ReplayedRecording:
-    """A recording in the replayer, decoded once. `replays` counts its runs.
-
-    A run is remembered, because a threshold samples sizes that another one has sampled.
-    """
+    """A recording in the replayer, decoded once. `replays` counts its runs, which it remembers."""
 
     def __init__(
         self,
@@ -62,10 +68,8 @@ class ReplayedRecording:
         from tautochrone.replay import open_trace, session
 
         self.replays = 0
-        self._completed: dict[tuple[Classes, int], int] = {}
-        self._ahead: dict[tuple[Classes, int], int] = {}  # replayed, not asked for yet
-        self._sessions: dict[OpenTrace, tuple[Classes, Session]] = {}  # the last of each
-        self._least_bytes: dict[Classes, int] = {}
+        self._runs: dict[tuple[Classes, int], Run] = {}
+        self._session_of: tuple[Classes, Session] | None = None  # the last one
         self.layout, self.build = layout, build
         self.check_level, self.alignment = build.check_level, build.alignment_in(layout)
         self.trace = open_trace.open_trace_for_replay(trace)
@@ -83,109 +87,55 @@ class ReplayedRecording:
             )
 
     def __del__(self) -> None:
-        for _, session in getattr(self, "_sessions", {}).values():
-            session.close()
+        if getattr(self, "_session_of", None) is not None:
+            self._session_of[1].close()
 
-    def completed(self, classes: Classes, heap_bytes: int) -> int:
+    def run(self, classes: Classes, heap_bytes: int) -> Run:
         """See Recording."""
         known = (classes, heap_bytes)
-        if known not in self._completed:
-            if known not in self._ahead:
-                self._ahead[known] = self._run(self._session(self.trace, classes), heap_bytes)
-            self._completed[known] = self._ahead.pop(known)
+        if known not in self._runs:
+            self._runs[known] = self._run(self._session(classes), heap_bytes)
             self.replays += 1
-        return self._completed[known]
+        return self._runs[known]
 
-    def _least(self, classes: Classes) -> int:
-        """No smaller heap holds the recording: its blocks alone take as much."""
-        if classes not in self._least_bytes:
-            self._least_bytes[classes] = self._session(self.trace, classes).least_bytes
-        return self._least_bytes[classes]
+    def completed(self, classes: Classes, heap_bytes: int) -> int:
+        """The number of events that succeed; -1: the allocator cannot start in so few bytes."""
+        return self.run(classes, heap_bytes).events
 
-    def _run(self, session: Session, heap_bytes: int) -> int:
+    def threshold(self, classes: Classes, guess_bytes: int = 0) -> int:
+        """See Recording."""
+
+        def needed(heap_bytes: int) -> int | None:
+            run = self.run(classes, heap_bytes)
+            return run.needed_bytes if run.events == self.events else None
+
+        limit_bytes = most_of(self.lowest_bytes, self.highest_bytes)
+        guess_bytes = guess_bytes or GUESS * self.lowest_bytes
+        return self._session(classes).threshold(needed, guess_bytes, limit_bytes)
+
+    def _run(self, session: Session, heap_bytes: int) -> Run:
         from tautochrone.facts import fault_format
 
         result = session.run(heap_bytes, checked=False)
         if result.fault == fault_format.INIT_FAILED:
-            return -1  # not even a recording without events holds
-        return self.events if result.fault == fault_format.COMPLETED else int(result.fault_event)
+            return Run(-1)  # not even a recording without events holds
+        if result.fault != fault_format.COMPLETED:
+            return Run(int(result.fault_event))
+        needed_bytes = int(result.needed_bytes)
+        return Run(self.events, needed_bytes, tuple(result.prefix_bytes) if needed_bytes else ())
 
-    def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
-        """See Recording. On all processors, one size each at a time.
-
-        What is replayed ahead counts when it is asked for. Sizes that the blocks alone exceed take
-        no replay.
-        """
-        least = self._least(classes)
-        if self.events < EVENTS_SHARED_MIN or len(sizes) == 1:
-            for size in sizes:
-                yield size >= least and self.completed(classes, size) == self.events
-            return
-        lanes = [self.trace, *self._twins]
-        sessions = [self._session(each, classes) for each in lanes]
-        with ThreadPoolExecutor(len(lanes)) as pool:
-            for first in range(0, len(sizes), len(lanes)):
-                wave = sizes[first : first + len(lanes)]
-                unknown = [size for size in wave if not self._is_known((classes, size))]
-                done = pool.map(self._run, sessions, unknown)
-                for size, events in zip(unknown, done, strict=True):
-                    self._ahead[classes, size] = events
-                for size in wave:
-                    yield self.completed(classes, size) == self.events
-
-    def twin(self) -> ReplayedRecording | None:
-        """The same recording for another thread; None if nothing decoded can be shared."""
-        trace = self.trace.twin()
-        return ReplayedRecording(trace, self.layout, self.build) if trace else None
-
-    def learn(self, other: ReplayedRecording) -> None:
-        """Take over another one's replays, which count when they are asked for."""
-        self._ahead |= other._completed
-
-    def _is_known(self, run: tuple[Classes, int]) -> bool:
-        return run in self._completed or run in self._ahead
-
-    @functools.cached_property
-    def _twins(self) -> list[OpenTrace]:
-        others = range(_processors() - 1)
-        return list(filter(None, (self.trace.twin() for _ in others)))
-
-    def _session(self, trace: OpenTrace, classes: Classes) -> Session:
+    def _session(self, classes: Classes) -> Session:
         """A session of the classes. It is closed when one of other classes is asked for."""
         from tautochrone.replay.session import Session
         from tautochrone.replay.systems.native import BUDGET, TLSF
 
-        last, session = self._sessions.get(trace, (None, None))
-        if session is None or last != classes:
-            if session is not None:
-                session.close()
+        if self._session_of is None or self._session_of[0] != classes:
+            if self._session_of is not None:
+                self._session_of[1].close()
+            given = (SimpleNamespace(classes=classes), self.layout, self.check_level)
             arena = BUDGET if classes else TLSF
-            plan = SimpleNamespace(classes=classes)
-            session = Session(trace, arena, plan, self.layout, self.check_level, self.alignment)
-            self._sessions[trace] = (classes, session)
-        return session
-
-
-@contextmanager
-def replayed_ahead(
-    recordings: Sequence[ReplayedRecording],
-    work: Callable[[Sequence[ReplayedRecording]], object],
-) -> Iterator[None]:
-    """Do `work` on twins of the recordings in another thread; afterwards its replays are known."""
-    twins = [each.twin() for each in recordings] if _processors() > 1 else [None]
-    if not all(twins):
-        yield
-        return
-    with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(work, twins)
-        yield
-        done.result()
-    for recording, twin in zip(recordings, twins, strict=True):
-        recording.learn(twin)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))
+            self._session_of = classes, Session(self.trace, arena, *given, self.alignment)
+        return self._session_of[1]
 
 
 class SearchEnded(Exception):
@@ -212,38 +162,14 @@ class Meter:
         """Whether the work of the search is used up, or the search was ended."""
         return self.is_ended or self.replays_left <= 0 or self.events_left <= 0
 
-    def completed(self, recording: Recording, classes: Classes, heap_bytes: int) -> int:
-        """As Recording.completed, counted."""
-        done = recording.completed(classes, heap_bytes)
+    def run(self, recording: Recording, classes: Classes, heap_bytes: int) -> Run:
+        """As Recording.run, counted."""
+        run = recording.run(classes, heap_bytes)
         self.replays += 1
         self.replays_left -= 1
-        self.events_left -= done
+        self.events_left -= run.events
         try:
             self._tick()
         except SearchEnded:
             self.is_ended = True
-        return done
-
-    def smallest(
-        self,
-        recording: Recording,
-        classes: Classes,
-        events: int,
-        lower_bytes: int,
-        guess_bytes: int,
-        within_bytes: int,
-    ) -> int:
-        """A heap in which the first `events` succeed, while up to `within_bytes` less is too small.
-
-        None below `lower_bytes` is tried. 0: the largest heap of the recording is too small.
-        """
-        found = 0
-        for found in bisected_steps(
-            lambda size: self.completed(recording, classes, size) >= events,
-            lower_bytes,
-            recording.highest_bytes,
-            guess_bytes,
-            within_bytes=within_bytes,
-        ):
-            pass
-        return found
+        return run

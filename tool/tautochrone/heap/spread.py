@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tautochrone.heap.recordings import Classes, Recording
-from tautochrone.heap.safe import bisected_heap
-
-RESOLUTION = 4096  # a heap of a recording that is left out is found to a 4,096th of itself
+from tautochrone.heap.safe import safe_heap
 
 
 @dataclass(frozen=True)
@@ -92,18 +90,14 @@ def spread_of(
     """
     if len(recordings) < 2:
         return None
-    plain = Needs(tuple(bisected_heap(recording, ()) for recording in recordings))
-    planned = Needs(tuple(bisected_heap(recording, classes) for recording in recordings))
+    plain = Needs(tuple(safe_heap([recording], ()) for recording in recordings))
+    planned = Needs(tuple(safe_heap([recording], classes) for recording in recordings))
     # A plan without pools came from no search, so nothing fits too closely.
     candidates = list(alone) if classes and alone else [()] * len(recordings)
 
     @functools.cache
     def needed(index: int, tried: Classes) -> int:
-        heap_bytes = plain.heaps[index]
-        if not tried:
-            return heap_bytes
-        step = max(8, heap_bytes // RESOLUTION // 8 * 8)
-        return bisected_heap(recordings[index], tried, heap_bytes, step)
+        return safe_heap([recordings[index]], tried)
 
     left_out = []
     for out, name in enumerate(names):

@@ -1,37 +1,20 @@
-"""A long recording is searched in a part and confirmed whole, alike on any number of processors."""
+"""A long recording is searched in a part and confirmed whole."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tautochrone.heap import plan, recordings
+from tautochrone.heap import plan
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.planners.replayed import Measured
 from tautochrone.replay.run import completes
 from testing.random_trace import random_trace
 
 SIZES = [24, 40, 72, 136, 200, 520, 1032]
-
-
-def made(trace: Path, processors: int, monkeypatch: pytest.MonkeyPatch) -> plan.Made:
-    """The plan on a machine with so many processors."""
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
-    return make_plan([trace], Wanted(layout="32"))
-
-
-def test_equal_recordings_give_equal_plans_on_one_processor_and_on_three(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(recordings, "EVENTS_SHARED_MIN", 0)
-    trace = random_trace(tmp_path / "t.tau", seed=4, events=3000, sizes=SIZES, others=False)
-    one, three = (made(trace, processors, monkeypatch) for processors in (1, 3))
-    assert one.plan == three.plan
-    assert one.replays == three.replays
 
 
 def test_a_part_is_searched_and_the_whole_confirmed(
@@ -71,23 +54,3 @@ def test_pools_that_save_in_the_part_alone_are_left_out(
     made = make_plan([trace], Wanted(layout="32", pools=pools))
     assert made.plan.classes == ()
     assert made.measured_heap_bytes == made.plain_heap_bytes
-
-
-def test_the_whole_is_bisected_from_the_heaps_of_the_part_on_twins_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Plain TLSF on a twin at the same time: each replay counts once, whoever made it."""
-    trace = random_trace(tmp_path / "t.tau", seed=4, events=3000, sizes=SIZES, others=False)
-    monkeypatch.setattr(plan, "EVENTS_SEARCHED_MAX", 2000)
-    monkeypatch.setattr(plan, "EVENTS_OF_PART", 1000)
-    taken: list[int] = []
-    learn = recordings.ReplayedRecording.learn
-
-    def learned(self: recordings.ReplayedRecording, other: recordings.ReplayedRecording) -> None:
-        taken.append(other.replays)
-        learn(self, other)
-
-    monkeypatch.setattr(recordings.ReplayedRecording, "learn", learned)
-    one, two = (made(trace, processors, monkeypatch) for processors in (1, 2))
-    assert (one.plan, one.replays, one.found) == (two.plan, two.replays, two.found)
-    assert len(taken) == 1 and taken[0] > 0

@@ -7,7 +7,7 @@ different sizes; and a recording that is only a stand-in, to see what the search
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,12 +16,11 @@ import pytest
 from tautochrone.errors import TauError
 from tautochrone.plan.file import Plan, PlanClass, plan_text
 from tautochrone.heap.planners import replayed
-from tautochrone.heap.recordings import Classes, Meter, ReplayedRecording, SearchEnded
+from tautochrone.heap.recordings import Classes, Meter, Run, SearchEnded
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.profile import Profile, profile_of
 from tautochrone.heap.safe import safe_heap as safe_heap_of_all
 from tautochrone.replay.run import completes, safe_heap
-from tautochrone.replay.search import SAMPLES_MAX
 from testing.random_trace import FREE, MALLOC, Event, random_events, write_events
 from tool.tests.plan.plan_traces import come_and_go
 
@@ -170,19 +169,8 @@ def test_sizes_beyond_the_class_limit_are_shared(tmp_path: Path) -> None:
 # ---- the search by itself ----
 
 
-class InTurn:
-    """A recording that replays nothing ahead."""
-
-    events: int
-    completed: Callable[[Classes, int], int]
-
-    def all_hold(self, classes: Classes, sizes: Sequence[int]) -> Iterator[bool]:
-        """See Recording."""
-        return (self.completed(classes, size) == self.events for size in sizes)
-
-
 @dataclass
-class StandIn(InTurn):
+class StandIn:
     """A recording whose heap is a formula: 80,000 bytes, less for each class in `good`, or more."""
 
     good: frozenset[int]
@@ -196,11 +184,23 @@ class StandIn(InTurn):
         change = sum(-800 if size in self.good else 400 for size, _ in classes)
         return 80_000 + change
 
-    def completed(self, classes: Classes, heap_bytes: int) -> int:
+    def prefix(self, classes: Classes, part: int) -> int:
+        """The heap for so many sixteenths of the events."""
+        return self.needs(classes) * part // 16
+
+    def run(self, classes: Classes, heap_bytes: int) -> Run:
         """All events, or the part of the heap that is there."""
         self.asked.append((classes, heap_bytes))
         needs = self.needs(classes)
-        return self.events if heap_bytes >= needs else self.events * heap_bytes // needs
+        if heap_bytes < needs:
+            return Run(self.events * heap_bytes // needs)
+        parts = tuple(self.prefix(classes, part) for part in range(1, 17))
+        return Run(self.events, needs, parts)
+
+    def threshold(self, classes: Classes, guess_bytes: int = 0) -> int:
+        """What it needs, if any heap has as much."""
+        needs = self.needs(classes)
+        return needs if needs <= self.highest_bytes else 0
 
 
 def test_the_search_keeps_what_gains_and_drops_what_does_not(tmp_path: Path) -> None:
@@ -211,80 +211,59 @@ def test_the_search_keeps_what_gains_and_drops_what_does_not(tmp_path: Path) -> 
     found = replayed.plan(profile, [recording], 64)
     assert {size for size, _ in found.classes} == set(sizes[:3])
     assert found.heap_bytes == 80_000 - 3 * 800
-    safe_heaps = 2 * (SAMPLES_MAX + 50)  # of plain TLSF and of the plan; 50: to bisect
-    assert len(recording.asked) <= replayed.REPLAYS_MAX + safe_heaps
+    assert len(recording.asked) <= replayed.REPLAYS_MAX
     none = replayed.plan(profile, [StandIn(frozenset())], 64)
     assert (none.classes, none.heap_bytes, none.plain_heap_bytes) == ((), 80_000, 80_000)
 
 
-def test_a_heap_that_holds_all_is_not_looked_for_for_ever() -> None:
-    """A recording that no heap was seen to hold ends the search at the layout's largest heap."""
-    never = StandIn(frozenset(), highest_bytes=70_000)
+def test_a_recording_that_no_heap_holds_is_refused() -> None:
     with pytest.raises(TauError, match="no heap up to 70,000 bytes"):
-        safe_heap_of_all([never], (), 8)
-    assert len(never.asked) < 200
+        safe_heap_of_all([StandIn(frozenset(), highest_bytes=70_000)], ())
 
 
-@pytest.mark.parametrize("unlucky", [0, 1])
 @pytest.mark.parametrize("planner", ["replayed", "greedy"])
-def test_the_heap_with_its_margin_is_replayed_on_every_recording(
-    planner: str, unlucky: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """[PLAN-6] A larger heap may fail on a recording that a smaller one holds; here it does."""
-    lengths = (300, 400)
+def test_the_heap_with_its_margin_holds_every_recording(planner: str, tmp_path: Path) -> None:
+    """[PLAN-6] As every larger heap does, so a margin is added as it is."""
     paths = [
         write_events(tmp_path / f"{length}.tau", come_and_go(length, [1024, 56, 24], 5, length))
-        for length in lengths
+        for length in (300, 400)
     ]
-    wanted = make_plan(paths, Wanted(planner, margin=0.5))  # behind what a safe heap samples
-    tried: set[tuple[int, int]] = set()
-    completed = ReplayedRecording.completed
-
-    def failing(self: ReplayedRecording, classes: Classes, heap_bytes: int) -> int:
-        tried.add((self.events, heap_bytes))
-        if (self.events, heap_bytes) == (lengths[unlucky], wanted.plan.heap_bytes):
-            return 0
-        return completed(self, classes, heap_bytes)
-
-    monkeypatch.setattr(ReplayedRecording, "completed", failing)
-    made = make_plan(paths, Wanted(planner, margin=0.5))
-    assert made.measured_heap_bytes == wanted.measured_heap_bytes
-    assert made.plan.heap_bytes > wanted.plan.heap_bytes
-    assert {(length, made.plan.heap_bytes) for length in lengths} <= tried
+    plan, wide = (make_plan(paths, Wanted(planner, margin=margin)).plan for margin in (0.0, 0.5))
+    assert wide.heap_bytes == -(-plan.heap_bytes * 3 // 2 // 8) * 8
+    assert plan.heap_bytes == max(heap_of(path, plan) for path in paths)
 
 
 # ---- several recordings, and what a plan must be worth ----
 
 
 @dataclass
-class Growing(InTurn):
+class Growing(StandIn):
     """A recording whose heap is `plain_bytes` and what `change_bytes` says of a plan's buckets.
 
-    Event e needs the part (1 + e / events) / 2 of it, and with any classes one of the first half
-    `early` times that.
+    Of k sixteenths of the events it needs the part (1 + k / 16) / 2 of it, and with any classes, of
+    the first half `early` times that.
     """
 
-    plain_bytes: int
-    change_bytes: Callable[[dict[int, int]], float]  # as a function of the count of each size
+    good: frozenset[int] = frozenset()
+    plain_bytes: int = 0
+    change_bytes: Callable[[dict[int, int]], float] = sum  # of the count of each size
     early: float = 1.0
-    events: int = 160
-    lowest_bytes: int = 100
-    highest_bytes: int = 1 << 30
 
     def needs(self, classes: Classes) -> int:
         """The heap for these classes."""
         return self.plain_bytes + int(self.change_bytes(dict(classes)) if classes else 0)
 
-    def completed(self, classes: Classes, heap_bytes: int) -> int:
-        """See Recording."""
-        needs = self.needs(classes)
-        if heap_bytes >= needs and self.early == 1.0:
-            return self.events
-        for event in range(1, self.events + 1):
-            early = self.early if classes and event <= self.events // 2 else 1.0
-            if needs * (1 + event / self.events) / 2 * early > heap_bytes:
-                return event - 1
-        return self.events
+    def prefix(self, classes: Classes, part: int) -> int:
+        """See StandIn."""
+        early = self.early if classes and part <= 8 else 1.0
+        return int(self.needs(classes) * (1 + part / 16) / 2 * early)
+
+
+def growing(
+    plain_bytes: int, change_bytes: Callable[[dict[int, int]], float], early: float = 1.0
+) -> Growing:
+    """Such a recording."""
+    return Growing(plain_bytes=plain_bytes, change_bytes=change_bytes, early=early)
 
 
 def each_bucket(**bytes_of: float) -> Callable[[dict[int, int]], float]:
@@ -304,8 +283,8 @@ def profile_with(tmp_path: Path, sizes_count: int, live_each: int = 20) -> Profi
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_plan_costs_no_recording_more_than_plain_tlsf(tmp_path: Path, is_first: bool) -> None:
     """Also where another recording needs so much more that one heap would hold both."""
-    gains = Growing(80_000, each_bucket(of_24=-40, of_32=-40))
-    loses = Growing(50_000, each_bucket(of_32=20))
+    gains = growing(80_000, each_bucket(of_24=-40, of_32=-40))
+    loses = growing(50_000, each_bucket(of_32=20))
     recordings = [gains, loses] if is_first else [loses, gains]
     found = replayed.plan(profile_with(tmp_path, 2), recordings, 64)
     assert {size for size, _ in found.classes} == {24}
@@ -317,8 +296,8 @@ def test_a_change_that_only_one_recording_gains_by_is_no_gain(
     tmp_path: Path, is_first: bool
 ) -> None:
     """Fewer buckets than are live at the peak help one recording and hurt the other."""
-    fewer = Growing(80_000, lambda counts: -800 - 25 * (20 - counts[24]))
-    more = Growing(80_000, lambda counts: -800 + 30 * (20 - counts[24]))
+    fewer = growing(80_000, lambda counts: -800 - 25 * (20 - counts[24]))
+    more = growing(80_000, lambda counts: -800 + 30 * (20 - counts[24]))
     recordings = [fewer, more] if is_first else [more, fewer]
     found = replayed.plan(profile_with(tmp_path, 1), recordings, 64)
     assert found.heap_bytes == max(one.needs(found.classes) for one in recordings)
@@ -328,7 +307,7 @@ def test_a_change_that_only_one_recording_gains_by_is_no_gain(
 def test_an_interrupted_search_takes_what_was_found_for_one_recording(tmp_path: Path) -> None:
     """The plans of single recordings are done then, and that for all is not."""
     gains, other = each_bucket(of_24=-40, of_32=-40), each_bucket()
-    recordings = [Growing(80_000, gains), Growing(50_000, other)]
+    recordings = [growing(80_000, gains), growing(50_000, other)]
     own, ticks = [profile_with(tmp_path, 2)] * 2, [0]
 
     def tick() -> None:
@@ -353,8 +332,8 @@ def test_a_plan_saves_a_sixteenth_of_its_dedicated_bytes(
         return -saved * sum(size * count for size, count in counts.items())
 
     many, few = profile_with(tmp_path, 17), profile_with(tmp_path, 16)
-    assert bool(replayed.plan(many, [Growing(80_000, saving)], 64).classes) == is_worth
-    assert replayed.plan(few, [Growing(80_000, saving)], 64).classes, "few sizes are not a bet"
+    assert bool(replayed.plan(many, [growing(80_000, saving)], 64).classes) == is_worth
+    assert replayed.plan(few, [growing(80_000, saving)], 64).classes, "few sizes are not a bet"
 
 
 @pytest.mark.parametrize(("cost", "is_admitted"), [(0.015, True), (0.025, False)])
@@ -364,7 +343,7 @@ def test_a_plan_costs_a_prefix_at_most_a_fiftieth(
     """Another input may end where this one's first half does."""
     saved_bytes = 4000
     early = (1 + cost) * 80_000 / (80_000 - saved_bytes)
-    recording = Growing(80_000, lambda counts: -saved_bytes, early)
+    recording = growing(80_000, lambda counts: -saved_bytes, early)
     many = profile_with(tmp_path, 17)
     assert bool(replayed.plan(many, [recording], 64).classes) == is_admitted
 
@@ -376,8 +355,8 @@ def test_recordings_that_differ_stand_for_inputs_a_quarter_smaller_than_the_smal
     """Here half of the larger one: it needs less than the smaller one, and more than 3/4 of it."""
     early = (1 + cost) * 100_000 / (100_000 - 4000)
     recordings = [
-        Growing(100_000, lambda counts: -4000, early),
-        Growing(80_000, lambda counts: -4000),
+        growing(100_000, lambda counts: -4000, early),
+        growing(80_000, lambda counts: -4000),
     ]
     many = profile_with(tmp_path, 17)
     assert bool(replayed.plan(many, recordings, 64).classes) == is_admitted
@@ -397,48 +376,29 @@ def test_classes_that_the_search_has_not_admitted_are_judged_where_they_are_meas
         return -saved * sum(size * count for size, count in counts.items())
 
     classes = (PlanClass(152, 20), PlanClass(24, 20))
-    recording = Growing(80_000, saving)
+    recording = growing(80_000, saving)
     if cost:
         recording.early = (1 + cost) * 80_000 / recording.needs(classes)
     meter = Meter(1000, 1_000_000)
     given = (profile_with(tmp_path, 17), [recording], [80_000], 64, meter, False)
-    search = replayed._Search(*given, checks=[replayed._Check(recording, 80, 61_200)])
-    found = replayed._better(search, classes, recording.needs(classes), (), 80_000)
+    search = replayed._Search(*given, checks=[replayed._Check(0, 8, 61_200)])
+    found = replayed._better(search, classes, (), 80_000)
     assert found[0] == (classes if is_taken else ())
 
 
-class OnIsland(Growing):
-    """Plain TLSF's heap holds it with any classes, too, but somewhat larger ones do not."""
-
-    def completed(self, classes: Classes, heap_bytes: int) -> int:
-        """See Recording."""
-        above = heap_bytes - self.plain_bytes
-        return 0 if classes and 0 < above < 800 else super().completed(classes, heap_bytes)
-
-
-@pytest.mark.parametrize("kind", [Growing, OnIsland])
-def test_a_recording_that_only_an_island_holds_costs_more(
-    tmp_path: Path, kind: type[Growing]
+@pytest.mark.parametrize("more", [0, 8])
+def test_classes_with_which_one_recording_needs_more_are_refused(
+    tmp_path: Path, more: int
 ) -> None:
-    """[PLANNER-4] By its safe heap with the classes: one larger than plain TLSF's is refused."""
+    """[PLANNER-4] By its threshold, which may be above what its run needed."""
     classes = (PlanClass(152, 20), PlanClass(24, 20))
-    recordings = [Growing(80_000, lambda counts: -4000), kind(50_000, lambda counts: 0)]
+    recordings = [growing(80_000, lambda counts: -4000), growing(50_000, lambda counts: 0)]
+    recordings[1].threshold = lambda classes, guess_bytes=0: 50_000 + more  # type: ignore
     meter = Meter(1000, 1_000_000)
     given = (profile_with(tmp_path, 17), recordings, [80_000, 50_000], 64, meter, False)
     search = replayed._Search(*given, checks=[])
-    found = replayed._better(search, classes, 76_000, (), 80_000)
-    assert found[0] == (classes if kind is Growing else ())
-
-
-def test_the_samples_of_several_recordings_are_shared_between_them() -> None:
-    """[PLAN-6] A long recording next to another one is replayed in half as many heaps."""
-    alone, both = (
-        [StandIn(frozenset(), events=100_000) for _ in range(count)] for count in (1, 2)
-    )
-    for recordings in (alone, both):
-        assert safe_heap_of_all(recordings, (), 8) == 80_000
-    above = [sum(size > 80_000 for _, size in recordings[0].asked) for recordings in (alone, both)]
-    assert 40 < above[0] <= 80 + 20 and above[1] <= 40 + 20
+    found = replayed._better(search, classes, (), 80_000)
+    assert found == (((), 80_000) if more else (classes, 76_000))
 
 
 def test_the_meter_bounds_the_work() -> None:
@@ -446,16 +406,6 @@ def test_the_meter_bounds_the_work() -> None:
     meter = Meter(replays_max=3, events_max=10_000)
     for _ in range(3):
         assert not meter.exhausted
-        meter.completed(recording, (), 90_000)
+        meter.run(recording, (), 90_000)
     assert meter.exhausted
     assert Meter(100, events_max=0).exhausted
-
-
-def test_bisection_finds_the_border_and_reaches_beyond_a_low_guess() -> None:
-    recording = StandIn(frozenset())
-    meter = Meter(1000, 1_000_000)
-    assert meter.smallest(recording, (), 160, 0, 200_000, 8) in range(80_000, 80_009)
-    assert meter.smallest(recording, (), 160, 0, 1000, 8) in range(80_000, 80_009)
-    assert meter.smallest(recording, (), 80, 0, 200_000, 8) in range(39_990, 40_510)
-    recording.highest_bytes = 5000
-    assert meter.smallest(recording, (), 160, 0, 1000, 8) == 0

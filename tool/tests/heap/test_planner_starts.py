@@ -51,7 +51,7 @@ def pair(folder: Path, seed: int) -> list[Path]:
 def heap_of(paths: list[Path], classes: Classes) -> int:
     """The safe heap of the classes on all recordings, replayed again."""
     recordings = [ReplayedRecording(path, "32") for path in paths]
-    return safe_heap(recordings, classes, 8)
+    return safe_heap(recordings, classes)
 
 
 @pytest.mark.parametrize("seed", [5, 11, 21, 23])

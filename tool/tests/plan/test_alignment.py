@@ -14,7 +14,7 @@ from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.recordings import ReplayedRecording
-from tautochrone.heap.safe import bisected_heap
+from tautochrone.heap.safe import safe_heap
 from tautochrone.machine.core_build import Build, load
 from tautochrone.plan.build import build_of
 from tautochrone.plan.file import bucket_bytes, load_plan
@@ -76,10 +76,10 @@ def test_a_replay_states_the_heaps_of_the_plan(tmp_path: Path, seed: int) -> Non
 
 def test_a_replay_runs_the_core_with_this_alignment(recording: Path, events: list[Event]) -> None:
     """The smallest heap is the model's, and smaller than with an alignment of 8."""
-    smallest = bisected_heap(ReplayedRecording(recording, "32", ALIGNED), ())
+    smallest = safe_heap([ReplayedRecording(recording, "32", ALIGNED)], ())
     assert fits_in_the_model(events, smallest)
     assert not fits_in_the_model(events, smallest - 8)
-    assert smallest < bisected_heap(ReplayedRecording(recording, "32"), ())
+    assert smallest < safe_heap([ReplayedRecording(recording, "32")], ())
 
 
 @pytest.mark.parametrize("pools", ["always", "never"])

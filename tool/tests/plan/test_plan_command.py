@@ -13,7 +13,7 @@ import pytest
 
 from tautochrone.console.output import percent
 from tautochrone.heap.recordings import ReplayedRecording
-from tautochrone.heap.safe import bisected_heap
+from tautochrone.heap.safe import safe_heap
 from tautochrone.plan.file import Plan, load_plan
 from tautochrone.replay.run import completes
 from testing.command import tau, tau_started
@@ -90,7 +90,7 @@ def test_every_recording_completes_in_what_is_printed(
     )
     plan = load_plan(out)
     assert printed == plan.heap_bytes
-    alone = [bisected_heap(ReplayedRecording(path, "32"), ()) for path in paths]
+    alone = [safe_heap([ReplayedRecording(path, "32")], ()) for path in paths]
     assert not all(completes(path, "tlsf", max(alone)) for path in paths), "the pair is none"
     for path in paths:
         assert completes(path, "tlsf", printed) and completes(path, "tlsf", plain)

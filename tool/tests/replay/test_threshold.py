@@ -23,6 +23,7 @@ from tautochrone.replay.threshold import ABOVE, Heaps, Tables, threshold
 from testing.random_trace import FREE, MALLOC, REALLOC, Event, random_events, write_events
 
 CLASSES = [(56, 3), (104, 9), (904, 2), (24, 5)]
+BANDS = [(64, 4), (512, 6)]
 BORDERS_BYTES = [32 << 10, 512 << 10, 4 << 20]  # of second-level bits
 RUNS_MAX = 6  # of a trace without alignments: four kinds of tables, and two that fail
 
@@ -45,7 +46,7 @@ def session_of(
     arenas: dict[str, tuple[Arena, Any]] = {
         "tlsf": (TLSF, None),
         "budget": (BUDGET, SimpleNamespace(classes=CLASSES, layout=layout)),
-        "pools": (POOLS, SimpleNamespace(classes=[(64, 4), (512, 6)], layout=layout, system="pools")),
+        "pools": (POOLS, SimpleNamespace(classes=BANDS, layout=layout, system="pools")),
     }
     return Session(trace, *arenas[system], layout, check_level, alignment)
 

@@ -5,8 +5,8 @@ plan that fits one input too closely loses on another. docs/design/plan.md has t
 behind every number here. The method:
 
 1. Plain TLSF is measured on every recording, and on its first 1/8, 1/4, 1/2 and 3/4 of the events.
-   These prefixes stand for shorter inputs of the same program. They need no further recording,
-   because a replay that runs out of memory reports how far it came.
+   These prefixes stand for shorter inputs of the same program. They need no further recording:
+   a run tells what each of its prefixes needed.
 2. The search has several starts (starts.py): counts live at the peak of every prefix, no classes at
    all, and the classes of the greedy and of the exact planner. With several recordings, the classes
    found for each of them alone are further starts.
@@ -16,23 +16,21 @@ behind every number here. The method:
 4. From the best admitted classes of each start, the search changes one count at a time where that
    saves memory.
 5. The results, and every start that is admitted unchanged, are measured on the whole recordings,
-   as `tau replay` does, the most promising first. The least safe heap wins. What cannot be below
-   the best so far is left as soon as that is seen.
+   as `tau replay` does, the most promising first. The least safe heap wins. What needs more than
+   the best so far fails in that.
 
 Replays and replayed events bound the work, not time. So equal input gives an equal plan.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 from tautochrone.heap.planners import starts
-from tautochrone.heap.recordings import Classes, Meter, Recording
-from tautochrone.heap.profile import PREFIXES, Profile
-from tautochrone.heap.safe import safe_heap, safe_heap_below
-from tautochrone.replay.search import RESOLUTION_BYTES, SAMPLES_MIN, bisected_steps
+from tautochrone.heap.recordings import Classes, Meter, Recording, Run
+from tautochrone.heap.profile import Profile
+from tautochrone.heap.safe import safe_heap
 
 # The most that a plan may need above plain TLSF on a prefix, and so on other inputs.
 STRAY = 0.02
@@ -50,7 +48,6 @@ RETURN_MIN = 1 / 16
 FEW_SIZES = 16
 # The least saving of a change of one class, as a fraction of the heap; less is noise.
 GAIN_MIN = 1 / 4096
-RESOLUTION = 1 / 4096  # of the heap, while searching
 SWEEPS_MAX = 2  # over the sizes, from each start
 # The results whose counts are changed, of one recording that is not short; of a short one, all are.
 ENDS_CHANGED_MAX = 2
@@ -101,10 +98,10 @@ class Measured:
 
 @dataclass
 class _Check:
-    """The first `events` of a recording must succeed in `heap_bytes`."""
+    """The first `sixteenths` of the events of recording `index` must succeed in `heap_bytes`."""
 
-    recording: Recording
-    events: int
+    index: int
+    sixteenths: int
     heap_bytes: int
 
 
@@ -122,10 +119,10 @@ class _Search:
     # The largest heap in which classes failed; smaller heaps are not tried again.
     failed_bytes: dict[Classes, int] = field(default_factory=dict)
 
-    @functools.cached_property
+    @property
     def plain_bytes(self) -> int:
         """The safe heap of plain TLSF for every recording."""
-        return safe_heap(self.recordings, (), self.profile.granule_bytes, max(self.plain))
+        return max(self.plain)
 
     @property
     def is_predetermined(self) -> bool:
@@ -150,48 +147,43 @@ class _Search:
         target = min(self.heap_bytes - gain_bytes, self.most_bytes(classes)) // 8 * 8
         if target <= self.failed_bytes.get(classes, 0):
             return False
-        if not self.hold(classes, target):
+        runs = self.runs(classes, target)
+        if not runs:
             self.failed_bytes[classes] = target
             return False
-        if not self.passes_prefixes(classes):
+        if not self.passes_prefixes(runs):
             self.failed_bytes[classes] = self.plain_bytes
             return False
-        self.best, self.heap_bytes = classes, self._descended(classes, target)
+        self.best, self.heap_bytes = classes, max(run.needed_bytes for run in runs)
         return True
 
-    def passes_prefixes(self, classes: Classes) -> bool:
-        """Whether `classes` need little more than plain TLSF on every prefix."""
+    def passes_prefixes(self, runs: Sequence[Run]) -> bool:
+        """Whether classes with these runs need little more than plain TLSF on every prefix."""
         return all(
-            self.meter.completed(check.recording, classes, check.heap_bytes) >= check.events
+            runs[check.index].prefix_bytes[check.sixteenths - 1] <= check.heap_bytes
             for check in self.checks
         )
 
-    def hold(self, classes: Classes, heap_bytes: int) -> bool:
-        """Whether every recording completes in no more than plain TLSF needs for it.
+    def heaps(self, heap_bytes: int) -> list[int]:
+        """In which heap each recording is to complete: no more than plain TLSF needs for it.
 
         If the input is fixed, only the heap for all recordings counts.
         """
-        return all(
-            self.meter.completed(
-                recording, classes, heap_bytes if self.is_input_fixed else min(heap_bytes, plain)
-            )
-            >= recording.events
-            for recording, plain in zip(self.recordings, self.plain, strict=True)
-        )
+        return [heap_bytes if self.is_input_fixed else min(heap_bytes, most) for most in self.plain]
 
-    def _descended(self, classes: Classes, holds: int) -> int:
-        """About the smallest heap that holds, found by doubling steps and bisection."""
-        least = max(recording.lowest_bytes for recording in self.recordings)
-        within = max(RESOLUTION_BYTES, int(holds * RESOLUTION))
-        found, given = holds, (least, holds, holds, RESOLUTION_BYTES, within, within)
-        for found in bisected_steps(functools.partial(self.hold, classes), *given):
-            pass
-        return found
+    def runs(self, classes: Classes, heap_bytes: int) -> list[Run]:
+        """The run of each recording in its one of `heaps`; none if one fails."""
+        runs = []
+        for recording, heap in zip(self.recordings, self.heaps(heap_bytes), strict=True):
+            runs.append(self.meter.run(recording, classes, heap))
+            if not runs[-1].needed_bytes:
+                return []
+        return runs
 
 
 @dataclass(frozen=True)
 class _End:
-    """The result of the search from one start; `heap_bytes` is exact to RESOLUTION."""
+    """The result of the search from one start; `heap_bytes` is what its own tables need."""
 
     name: str
     classes: Classes
@@ -211,10 +203,9 @@ def plan(
     `tick` is called after each replay of the search. With `is_input_fixed` the program has no other
     inputs, so the risk on other inputs is not checked. `others` are further starts, by name.
     """
-    plain = [safe_heap([one], (), profile.granule_bytes) for one in recordings]
+    plain = [safe_heap([one], ()) for one in recordings]
     if not profile.sizes or classes_max == 0:
-        most = safe_heap(recordings, (), profile.granule_bytes, max(plain, default=0))
-        return Measured((), most, most)
+        return Measured((), max(plain), max(plain))
     events = sum(recording.events for recording in recordings)
     meter = Meter(REPLAYS_MAX, max(EVENTS_MAX, WHOLE_REPLAYS_MIN * events), tick)
     search = _Search(profile, recordings, plain, classes_max, meter, is_input_fixed)
@@ -318,11 +309,11 @@ def _measured(
             admitted[classes] = search.plain_bytes
     reached = {end.classes: end.heap_bytes for end in ends if end.classes}
     best, heap_bytes = (), search.plain_bytes
-    tried = dict(_likely_best_first(search, sorted((admitted | reached).items(), key=_heap)))
+    tried = dict(sorted((admitted | reached).items(), key=_heap))
     while tried and not best:  # while plain TLSF is the best, each loses its largest class
-        for found in tried.items():
-            best, heap_bytes = _better(search, *found, best, heap_bytes)
-        tried = {_without_largest(classes): guess for classes, guess in tried.items() if classes}
+        for classes in tried:
+            best, heap_bytes = _better(search, classes, best, heap_bytes)
+        tried = dict.fromkeys(_without_largest(classes) for classes in tried if classes)
     told = tuple(
         Start(end.name, end.heap_bytes, refused, refused in BETS)
         for end, refused in zip(ends, ["", *refusals, ""], strict=True)
@@ -335,55 +326,26 @@ def _heap(found: tuple[Classes, int]) -> tuple[int, int]:
     return found[1], len(found[0])
 
 
-def _likely_best_first(
-    search: _Search, found: list[tuple[Classes, int]]
-) -> list[tuple[Classes, int]]:
-    """`found` with those first whose safe heap by few samples is the least.
-
-    The measurement of all others then ends early.
-    """
-    first, most = None, search.plain_bytes
-    for classes, guess in found:
-        useful = min(most - search.profile.granule_bytes, search.most_bytes(classes))
-        given = (classes, search.profile.granule_bytes, useful, guess, SAMPLES_MIN)
-        heap_bytes = safe_heap_below(search.recordings, *given)
-        if heap_bytes:
-            first, most = classes, heap_bytes
-    return sorted(found, key=lambda each: each[0] != first)
-
-
 def _better(
-    search: _Search, classes: Classes, guess_bytes: int, best: Classes, heap_bytes: int
+    search: _Search, classes: Classes, best: Classes, heap_bytes: int
 ) -> tuple[Classes, int]:
     """`classes` and their safe heap if that is smaller than the best so far, which is kept if not.
 
-    `guess_bytes` is about what they need.
+    Of several recordings, each needs at most plain TLSF's heap for it.
     """
-    granule = search.profile.granule_bytes
-    most = min(heap_bytes - granule, search.most_bytes(classes))
-    found = classes and safe_heap_below(search.recordings, classes, granule, most, guess_bytes)
-    if found and search.passes_prefixes(classes) and _costs_no_recording(search, classes):
-        return classes, found
-    return best, heap_bytes
+    most = min(heap_bytes - search.profile.granule_bytes, search.most_bytes(classes))
+    runs = classes and search.runs(classes, most)
+    if not runs or not search.passes_prefixes(runs):
+        return best, heap_bytes
+    given = list(zip(search.recordings, search.heaps(most), strict=True))
+    heaps = [recording.threshold(classes, guess) for recording, guess in given]
+    is_less = all(0 < heap <= least for heap, (_, least) in zip(heaps, given, strict=True))
+    return (classes, max(heaps)) if is_less else (best, heap_bytes)
 
 
 def _without_largest(classes: Classes) -> Classes:
     largest = max(classes, key=lambda item: item.size_bytes * item.count)
     return tuple(item for item in classes if item != largest)
-
-
-def _costs_no_recording(search: _Search, classes: Classes) -> bool:
-    """Whether the safe heap of each of several recordings is at most plain TLSF's for it.
-
-    `hold` has seen only that each completes in so much.
-    """
-    if len(search.recordings) == 1 or search.is_input_fixed:
-        return True
-    granule = search.profile.granule_bytes
-    return all(
-        safe_heap_below([recording], classes, granule, plain)
-        for recording, plain in zip(search.recordings, search.plain, strict=True)
-    )
 
 
 def _refusal(search: _Search, classes: Classes) -> str:
@@ -393,11 +355,12 @@ def _refusal(search: _Search, classes: Classes) -> str:
     most = search.most_bytes(classes)
     if most < search.profile.peak_live_bytes:
         return NO_RETURN
-    if not search.passes_prefixes(classes):
-        return LOSES_ON_PREFIX
-    if not search.hold(classes, search.plain_bytes - search.profile.granule_bytes):
+    runs = search.runs(classes, search.plain_bytes - search.profile.granule_bytes)
+    if not runs:
         return NO_GAIN
-    return "" if search.hold(classes, most) else NO_RETURN
+    if not search.passes_prefixes(runs):
+        return LOSES_ON_PREFIX
+    return "" if all(run.needed_bytes <= most for run in runs) else NO_RETURN
 
 
 def _prefix_checks(search: _Search) -> None:
@@ -405,13 +368,12 @@ def _prefix_checks(search: _Search) -> None:
     least = min(plain) * SMALLEST_SHARE if max(plain) >= min(plain) * RECORDINGS_DIFFER else 0
     if search.is_predetermined:
         return
-    for recording, heap_bytes in zip(search.recordings, plain, strict=True):
-        high, ignored = heap_bytes, int(max(heap_bytes * PREFIX_SHARE_MIN, least))
+    for index, (recording, heap_bytes) in enumerate(zip(search.recordings, plain, strict=True)):
+        ignored = int(max(heap_bytes * PREFIX_SHARE_MIN, least))
+        needed = search.meter.run(recording, (), heap_bytes).prefix_bytes
         for sixteenths in reversed(PREFIX_CHECKS):
-            events = recording.events * sixteenths // PREFIXES
-            within = max(RESOLUTION_BYTES, int(high * RESOLUTION))
-            high = search.meter.smallest(recording, (), events, ignored, high, within)
-            if high <= ignored + within:
+            high = needed[sixteenths - 1]
+            if high <= ignored:
                 break
-            search.checks.append(_Check(recording, events, int(high * (1 + STRAY)) // 8 * 8))
-    search.checks.reverse()  # the shortest prefix is the cheapest check, and the first to fail
+            most = int(high * (1 + STRAY)) // 8 * 8
+            search.checks.append(_Check(index, sixteenths, most))
