@@ -133,6 +133,16 @@ def test_a_resize_that_the_end_of_the_heap_decides_is_no_threshold(tmp_path: Pat
     assert holds[0] < found  # in the hole
 
 
+def test_a_bucket_instead_of_the_end_of_the_heap_is_no_threshold(tmp_path: Path) -> None:
+    """[REPLAY-16] The bucket is taken only if the shared region cannot grow the object."""
+    events = [(MALLOC, 0, 40, 0), (MALLOC, 1, 3000, 0), (REALLOC, 0, 104, 0), (FREE, 1, 0, 0)]
+    trace = OpenTrace(write_events(tmp_path / "t.tau", events))
+    with Session(trace, BUDGET, SimpleNamespace(classes=[(104, 1)])) as session:
+        found = session.safe_heap()
+        below = session.run(found - 8, checked=False)
+    assert (below.fault, below.needed_bytes) == (faults.COMPLETED, 0)
+
+
 def test_a_plan_of_bands_needs_no_heap_behind_them(tmp_path: Path) -> None:
     trace = OpenTrace(write_events(tmp_path / "t.tau", events_of(6, 0, 20)))
     plan = make_guarantee([trace.path], 0.0, "32").plan

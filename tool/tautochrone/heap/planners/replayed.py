@@ -355,11 +355,12 @@ def _refusal(search: _Search, classes: Classes) -> str:
     most = search.most_bytes(classes)
     if most < search.profile.peak_live_bytes:
         return NO_RETURN
+    wide = [search.meter.run(each, classes, 2 * search.plain_bytes) for each in search.recordings]
+    if all(run.needed_bytes for run in wide) and not search.passes_prefixes(wide):
+        return LOSES_ON_PREFIX
     runs = search.runs(classes, search.plain_bytes - search.profile.granule_bytes)
     if not runs:
         return NO_GAIN
-    if not search.passes_prefixes(runs):
-        return LOSES_ON_PREFIX
     return "" if all(run.needed_bytes <= most for run in runs) else NO_RETURN
 
 
