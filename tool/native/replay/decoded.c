@@ -1,4 +1,4 @@
-// Decodes a trace, learns its facts, and walks over its operations; its twins and parts.
+// Decodes a trace, learns its facts, and walks over its operations; its parts.
 #include "tool/native/replay/decoded.h"
 
 #include <errno.h>
@@ -239,41 +239,12 @@ void tau_replay_close(struct tau_replay *replay) {
         (void)munmap(replay->arena_mapping, replay->arena_mapping_bytes);
     }
     tau_content_release(&replay->content);
-    if (!replay->is_twin) {
-        tau_spool_close(replay->spool);
-    }
-    if (!replay->is_twin || !replay->is_in_memory) {
-        free(replay->ops);
-    }
+    tau_spool_close(replay->spool);
+    free(replay->ops);
     free(replay->spool_buffer);
     free(replay->objects);
     free(replay->columns_memory);
     free(replay);
-}
-
-struct tau_replay *tau_replay_twin(const struct tau_replay *replay) {
-    struct tau_replay *twin = calloc(1, sizeof *twin);
-    if (twin == NULL || (!replay->is_in_memory && replay->spool == NULL)) {
-        free(twin);
-        return NULL;
-    }
-    twin->is_twin = true;
-    twin->facts = replay->facts;
-    twin->blocks = replay->blocks;
-    twin->spool = replay->spool;
-    twin->is_in_memory = replay->is_in_memory;
-    twin->ops = replay->ops;
-    twin->objects = calloc(twin->facts.slots_count + 1, sizeof *twin->objects);
-    if (!twin->is_in_memory) {
-        twin->ops = malloc(TAU_TRACE_BLOCK_EVENTS_MAX * sizeof *twin->ops);
-        twin->spool_buffer = malloc(TAU_SPOOL_BUFFER_BYTES);
-    }
-    if (twin->objects == NULL || twin->ops == NULL ||
-        (!twin->is_in_memory && twin->spool_buffer == NULL)) {
-        tau_replay_close(twin);
-        return NULL;
-    }
-    return twin;
 }
 
 // ---- a part ----

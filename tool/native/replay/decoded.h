@@ -14,7 +14,6 @@ struct tau_replay {
     bool is_in_memory;
     struct tau_spool *spool;  // of a streamed trace; NULL: its file is decoded for each walk
     uint8_t *spool_buffer;
-    bool is_twin;             // operations and spool are another's
     uint64_t next_block;  // for the walk under way; in memory, all events are one block
     uint64_t blocks;
     struct tau_trace_columns columns;

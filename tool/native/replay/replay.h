@@ -159,9 +159,6 @@ TAU_TRACE_EXPORT struct tau_replay *tau_replay_open(struct tau_trace_reader *rea
                                                     struct tau_replay_refusal *refusal);
 TAU_TRACE_EXPORT const struct tau_replay_facts *tau_replay_facts(const struct tau_replay *replay);
 TAU_TRACE_EXPORT void tau_replay_close(struct tau_replay *replay);
-// The same trace for runs in another thread; REPLAY must stay open. It shares what was decoded, and
-// has an arena of its own. NULL: memory is short, or nothing was kept that could be shared.
-TAU_TRACE_EXPORT struct tau_replay *tau_replay_twin(const struct tau_replay *replay);
 // The events from FIRST to before END, in memory, after allocations of what is alive at FIRST, the
 // oldest first. NULL: memory is short, or the trace could not be read.
 TAU_TRACE_EXPORT struct tau_replay *tau_replay_part(struct tau_replay *replay, uint64_t first,

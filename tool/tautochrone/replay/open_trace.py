@@ -42,7 +42,7 @@ class OpenTrace:
     ) -> None:
         from tautochrone.trace.file import open_trace
 
-        self.whole: OpenTrace | None = None  # the trace that this is a twin or a part of
+        self.whole: OpenTrace | None = None  # the trace that this is a part of
         self.reader = open_trace(trace) if isinstance(trace, Path) else trace
         self.path = self.reader.path
         refusal = native.struct("tau_replay_refusal")()
@@ -58,11 +58,6 @@ class OpenTrace:
         self.header, self.totals = self.reader.header, self.reader.totals
         self.ending = self.reader.ending
 
-    def twin(self) -> OpenTrace | None:
-        """The same trace for runs in another thread; None if nothing decoded can be shared."""
-        handle = native.library().tau_replay_twin(self.handle)
-        return self._like(handle) if handle else None
-
     def part(self, first: int, end: int) -> OpenTrace:
         """The events from `first` to before `end`, after allocations of what is alive at `first`.
 
@@ -71,9 +66,6 @@ class OpenTrace:
         handle = native.library().tau_replay_part(self.handle, first, end)
         if not handle:
             raise TauError(f"{self.path}: not enough memory for a part of it")
-        return self._like(handle)
-
-    def _like(self, handle: Any) -> OpenTrace:
         other = copy.copy(self)
         other.whole, other.handle = self, handle
         other.facts = native.library().tau_replay_facts(handle).contents

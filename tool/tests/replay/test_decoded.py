@@ -1,4 +1,4 @@
-"""What is decoded once and shared: the spool of a long trace, twins for threads, parts."""
+"""What is decoded once: the spool of a long trace, parts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def with_large_objects(seed: int) -> list[tuple[int, int, int, int]]:
 def test_a_spooled_trace_is_replayed_as_one_in_memory_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
-    """Without a place for the spool the trace's own file is read again, and nothing is shared."""
+    """Without a place for the spool the trace's own file is read again."""
     events = [(MALLOC, 0, 40, 0), (FREE, 0, 0, 0), (FREE, 0, 0, 0), *with_large_objects(1)]
     flags = [0, 0, DOUBLE_FREE, *[0] * (len(events) - 3)]
     path = write_events(tmp_path / "t.tau", events, flags)
@@ -48,18 +48,7 @@ def test_a_spooled_trace_is_replayed_as_one_in_memory_and_leaves_nothing(
     monkeypatch.setenv("TMPDIR", str(place))
     streamed = OpenTrace(path, 0)
     assert [placements(streamed) for _ in range(2)] == [placements(OpenTrace(path))] * 2
-    assert (streamed.twin() is not None) == (folder == "writable")
     assert not place.exists() or not list(place.iterdir())
-
-
-@pytest.mark.parametrize("ops_in_memory_max", [0, 1 << 24])
-def test_a_twin_is_the_same_trace(tmp_path: Path, ops_in_memory_max: int) -> None:
-    trace = OpenTrace(write_events(tmp_path / "t.tau", with_large_objects(2)), ops_in_memory_max)
-    twin = trace.twin()
-    assert twin is not None
-    expected = placements(trace)
-    del trace  # the twin keeps it open
-    assert placements(twin) == expected
 
 
 @pytest.mark.parametrize("seed", range(4))
