@@ -92,6 +92,11 @@ def test_memory_on_its_way_back_is_waited_for(
     assert run(build("runtime_limits"), "beside", options=options).stdout == "0\n"
 
 
+def test_the_heap_does_not_grow_for_memory_on_its_way_back(build: Build, run: RunProgram) -> None:
+    """Two threads use 120 MiB each, again and again. The heap grew to its full 64 GiB once."""
+    assert 240 < int(run(build("runtime_limits"), "grow").stdout) < 500
+
+
 def test_an_object_that_grows_takes_what_it_has(
     build: Build, run: RunProgram, options: tuple[object, ...]
 ) -> None:

@@ -8,6 +8,7 @@
 //   in a random order.
 // - beside has two threads that use and free most of the memory again and again. One forks, and
 //   the children do the same. It prints how many requests were refused.
+// - grow has them without a limit and a fork, and prints the MiB of address space in the end.
 // - end frees 100 MiB at the heap's end three times, while two threads make, check and free
 //   objects. It prints the least resident KiB before that and afterwards, and how many objects were
 //   wrong.
@@ -78,14 +79,18 @@ static void again(void) {
     printf("%d %zu\n", failed, count * PIECE_BYTES / 1000000);
 }
 
-static long resident_kib(void) {
-    long total = 0, resident = 0;
+static long statm_kib(int is_resident) {
+    long pages[2] = {0, 0};
     FILE *const file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fscanf(file, "%ld %ld", &total, &resident) != 2) {
+    if (file == NULL || fscanf(file, "%ld %ld", &pages[0], &pages[1]) != 2) {
         exit(1);
     }
     fclose(file);
-    return resident * 4;
+    return pages[is_resident] * 4;
+}
+
+static long resident_kib(void) {
+    return statm_kib(1);
 }
 
 static void back(void) {
@@ -171,19 +176,22 @@ static void fork_and_use(void) {
     refused += waitpid(child, &status, 0) != child || status != 0;
 }
 
-static void beside(void) {
+static void beside(int is_limited) {
     const struct rlimit limit = {LIMIT_BYTES, LIMIT_BYTES};
     pthread_t thread;
-    if (setrlimit(RLIMIT_AS, &limit) != 0 || pthread_create(&thread, NULL, use_on, NULL) != 0) {
+    if ((is_limited && setrlimit(RLIMIT_AS, &limit) != 0) ||
+        pthread_create(&thread, NULL, use_on, NULL) != 0) {
         exit(1);
     }
-    for (int round = 0; round < 30; round++) {
+    for (int round = 0; round < (is_limited ? 30 : 20); round++) {
         use_and_free();
-        fork_and_use();
+        if (is_limited) {
+            fork_and_use();
+        }
     }
     is_done = 1;
     pthread_join(thread, NULL);
-    printf("%d\n", refused);
+    printf("%ld\n", is_limited ? refused : statm_kib(0) / 1024);
 }
 
 #define END_OBJECTS 1600
@@ -262,7 +270,9 @@ int main(int count, char **words) {
     } else if (strcmp(kind, "end") == 0) {
         free_at_the_end();
     } else if (strcmp(kind, "beside") == 0) {
-        beside();
+        beside(1);
+    } else if (strcmp(kind, "grow") == 0) {
+        beside(0);
     } else if (strcmp(kind, "again") == 0) {
         again();
     } else {
