@@ -322,14 +322,18 @@ static void *resize_spilled(void *pointer, size_t size, uintptr_t site) {
     const bool is_large_object =
         is_large(pointer) && tau_tlsf_check_pointer(tau_heap.spill, pointer) == TAU_OK;
     const size_t old_bytes = is_large_object ? tau_heap_usable(pointer) : 0;
+    if (TAU_UNLIKELY(is_large_object) && size < old_bytes) {  // nobody else has it yet
+        tau_spill_give_back((char *)pointer + size, old_bytes - size);
+    }
     moved = tau_tlsf_realloc(tau_heap.spill, pointer, size);
     if (TAU_UNLIKELY(moved == NULL) && is_large_object && size > old_bytes &&
         tau_spill_grow(TAU_ALIGNMENT, size - old_bytes)) {
         moved = tau_tlsf_realloc(tau_heap.spill, pointer, size);
     }
     moved = moved != NULL ? moved : move_to_spill(pointer, size, site);
-    if (TAU_UNLIKELY(is_large_object) && moved != NULL) {
-        tau_spill_give_rest_back(pointer, old_bytes, moved, tau_heap_usable(moved));
+    if (TAU_UNLIKELY(is_large_object) && moved != pointer && moved != NULL) {
+        (void)tau_spill_wait(tau_spill_changes(), true);
+        tau_spill_return();
     }
     return moved;
 }

@@ -274,23 +274,6 @@ void tau_spill_give_back(void *pointer, size_t size_bytes) {
     errno = error;
 }
 
-void tau_spill_give_rest_back(void *old, size_t old_bytes, const void *kept, size_t kept_bytes) {
-    const int error = errno;
-    const uintptr_t kept_start = (uintptr_t)kept;
-    const uintptr_t kept_end = kept_start + kept_bytes;
-    uintptr_t start = (uintptr_t)old;
-    uintptr_t end = start + old_bytes;
-    if (kept_start <= start && kept_end > start) {
-        start = kept_end;
-    } else if (kept_start > start && kept_start < end) {
-        end = kept_start;
-    }
-    if (end > start && end - start > 2 * BLOCK_EDGE_BYTES) {
-        (void)give_back(start + BLOCK_EDGE_BYTES, end - BLOCK_EDGE_BYTES);
-    }
-    errno = error;
-}
-
 void tau_spill_clear(unsigned char *start, size_t size_bytes) {
     const int error = errno;
     const uintptr_t first = rounded((uintptr_t)start, PAGE_BYTES);

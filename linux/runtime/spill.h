@@ -47,11 +47,8 @@ uint32_t tau_spill_changes(void);
 // Waits until no other thread returns pages, or IS_SHORT: for 0.1 s at most. Whether one began or
 // ended since tau_spill_changes gave BEFORE.
 bool tau_spill_wait(uint32_t before, bool is_short);
-// Gives the pages of a live object back, just before it is freed.
+// Gives the pages of a live object back, just before it is freed, or of the end that it loses.
 void tau_spill_give_back(void *pointer, size_t size_bytes);
-// Gives the pages back that an object of OLD_BYTES at OLD no longer has after a resize, which KEPT
-// KEPT_BYTES at KEPT. The lock has been held since, so that they are free.
-void tau_spill_give_rest_back(void *old, size_t old_bytes, const void *kept, size_t kept_bytes);
 // Clears memory of a live object. Of a large one whole pages are given back instead, so that it has
 // none until it is written, unless memory is locked.
 void tau_spill_clear(unsigned char *start, size_t size_bytes);

@@ -85,6 +85,14 @@ def test_the_end_of_the_heap_is_given_back(
     assert before > 100_000 and after < 8_000 and wrong == 0, done.stdout
 
 
+def test_what_a_resize_leaves_is_not_returned_from_others(
+    build: Build, run: RunProgram, options: tuple[object, ...]
+) -> None:
+    """Two threads take the end that an object loses, and its old place. Both lost bytes once."""
+    done = run(build("runtime_limits"), "resize", options=options)
+    assert (done.status, done.stdout) == (0, "0\n"), done.stderr
+
+
 def test_memory_on_its_way_back_is_waited_for(
     build: Build, run: RunProgram, options: tuple[object, ...]
 ) -> None:

@@ -12,6 +12,7 @@
 // - end frees 100 MiB at the heap's end three times, while two threads make, check and free
 //   objects. It prints the least resident KiB before that and afterwards, and how many objects were
 //   wrong.
+// - resize has these threads while a large object shrinks and moves, and prints the last number.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -198,6 +199,7 @@ static void beside(int is_limited) {
 #define AT_ONCE 16
 
 static int wrong;
+static size_t most_bytes = SMALL_BYTES;  // of an object
 
 static void check(const unsigned char *object, size_t bytes, unsigned char expected) {
     for (size_t byte = 0; byte < bytes; byte++) {
@@ -217,7 +219,7 @@ static void *make_and_check(void *seed) {
         for (unsigned index = 0; index < AT_ONCE; index++) {
             state = state * 6364136223846793005u + 1442695040888963407u;
             const int is_clear = (state >> 32) % 2;
-            bytes[index] = 1 + (state >> 33) % SMALL_BYTES;
+            bytes[index] = 1 + (state >> 33) % most_bytes;
             objects[index] = is_clear ? calloc(1, bytes[index]) : malloc(bytes[index]);
             check(objects[index], is_clear ? bytes[index] : 0, 0);
             memset(objects[index], (int)index + 1, bytes[index]);
@@ -232,14 +234,7 @@ static void *make_and_check(void *seed) {
 
 static void free_at_the_end(void) {
     static unsigned char *objects[END_OBJECTS];
-    static size_t seeds[2] = {1, 2};
-    pthread_t threads[2];
     long before = LARGE_BYTES, after = LARGE_BYTES;
-    for (int index = 0; index < 2; index++) {
-        if (pthread_create(&threads[index], NULL, make_and_check, &seeds[index]) != 0) {
-            exit(1);
-        }
-    }
     for (int round = 0; round < 3; round++) {
         for (int index = 0; index < END_OBJECTS; index++) {
             objects[index] = malloc(SMALL_BYTES);
@@ -254,11 +249,35 @@ static void free_at_the_end(void) {
         before = full < before ? full : before;
         after = empty < after ? empty : after;
     }
+    printf("%ld %ld ", before, after);
+}
+
+static void resize(void) {
+    unsigned char *large = NULL;
+    most_bytes = 8 * SMALL_BYTES;
+    for (int round = 0; round < 100; round++) {
+        large = realloc(large, LARGE_BYTES);
+        memset(large, round, LARGE_BYTES / 4 * 3);
+        large = realloc(large, LARGE_BYTES / 2 + SMALL_BYTES);
+        check(large, SMALL_BYTES, (unsigned char)round);
+    }
+    free(large);
+}
+
+static void beside_two(void (*act)(void)) {
+    static size_t seeds[2] = {1, 2};
+    pthread_t threads[2];
+    for (int index = 0; index < 2; index++) {
+        if (pthread_create(&threads[index], NULL, make_and_check, &seeds[index]) != 0) {
+            exit(1);
+        }
+    }
+    act();
     is_done = 1;
     for (int index = 0; index < 2; index++) {
         pthread_join(threads[index], NULL);
     }
-    printf("%ld %ld %d\n", before, after, wrong);
+    printf("%d\n", wrong);
 }
 
 int main(int count, char **words) {
@@ -268,7 +287,9 @@ int main(int count, char **words) {
     } else if (strcmp(kind, "freed") == 0) {
         freed();
     } else if (strcmp(kind, "end") == 0) {
-        free_at_the_end();
+        beside_two(free_at_the_end);
+    } else if (strcmp(kind, "resize") == 0) {
+        beside_two(resize);
     } else if (strcmp(kind, "beside") == 0) {
         beside(1);
     } else if (strcmp(kind, "grow") == 0) {
