@@ -1,4 +1,4 @@
-// Goal: the memory behind the last block is taken last, and how much of it is left changes no place.
+// Goal: the memory behind the last block is taken last; how much of it is left changes no place.
 // Method: small examples of each call at the end of a heap. Then random programs in a heap with
 // room: the same calls must give the same places in a heap without the bytes that were never
 // touched, which then touches all, and in larger ones.
