@@ -297,21 +297,14 @@ static enum tau_replay_fault run_start(struct run *run, uint8_t *arena, uint64_t
     return is_ready ? TAU_REPLAY_COMPLETED : TAU_REPLAY_HOST_MEMORY;
 }
 
-// The heap that a completed run needed, of HEAP_BYTES; 0: unknown. Only a resize decides by the end
-// of the heap, and only if less is left than it asks for. Of a run by the calls that is not seen.
-static uint64_t needed_bytes(const struct tau_replay *replay, const struct run *run,
-                             bool is_placed, uint64_t heap_bytes) {
+// The heap that a completed run needed, of HEAP_BYTES; 0: unknown.
+static uint64_t needed_bytes(const struct run *run, bool is_placed, uint64_t heap_bytes) {
     const struct tau_replay_system *const system = run->system;
-    if (is_placed ? system->place_untouched == NULL : system->untouched == NULL) {
+    if (!is_placed || system->place_untouched == NULL) {
         return 0;
     }
-    const uint64_t untouched_bytes =
-        is_placed ? system->place_untouched(system) : system->untouched(system, run->heap);
-    const struct tau_replay_facts *const facts = &replay->facts;
-    const uint64_t most_bytes = facts->size_bytes_max + (UINT64_C(2) << facts->align_log2_max) + 64;
-    const bool is_known =
-        is_placed || facts->events_of_op[TAU_TRACE_REALLOC] == 0 || untouched_bytes >= most_bytes;
-    return is_known && untouched_bytes <= heap_bytes ? heap_bytes - untouched_bytes : 0;
+    const uint64_t untouched_bytes = system->place_untouched(system);
+    return untouched_bytes <= heap_bytes ? heap_bytes - untouched_bytes : 0;
 }
 
 static void run_with(struct tau_replay *replay, struct tau_replay_system *system,
@@ -340,7 +333,7 @@ static void run_with(struct tau_replay *replay, struct tau_replay_system *system
     fault = is_placed ? place_all(replay, &run, arena, heap_bytes) : run_all(replay, &run);
     result->fault = (uint64_t)fault;
     result->needed_bytes = fault == TAU_REPLAY_COMPLETED
-                               ? needed_bytes(replay, &run, is_placed, heap_bytes)
+                               ? needed_bytes(&run, is_placed, heap_bytes)
                                : 0;
     result->placement_hash = is_checked != 0 ? replay->content.placement_hash : 0;
     result->footprint_bytes = system->footprint == NULL ? heap_bytes : system->footprint(run.heap);

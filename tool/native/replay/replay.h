@@ -119,7 +119,6 @@ struct tau_replay_system {
                     size_t count);
     // Of unchecked runs, then of others: the heap's bytes that no object had; SIZE_MAX: unknown.
     size_t (*place_untouched)(const struct tau_replay_system *system);
-    size_t (*untouched)(const struct tau_replay_system *system, const void *heap);
     bool (*count_start)(struct tau_replay_system *system, size_t slots_count);
     size_t (*count)(struct tau_replay_system *system, const struct tau_replay_op *ops,
                     size_t count);  // returns the least so far
@@ -222,8 +221,7 @@ tau_system_core_open(const char *library, const char *prefix, uint32_t kind,
                      const uint32_t *classes, uint64_t count, uint64_t alignment,
                      uint64_t block_alignment, const char **cause);
 // Lets unchecked runs of an opened TLSF or budget of ours place operations by LIBRARY (placing.h),
-// which was built for the same layout. Of pools it only tells the tables. False: it cannot, and the
-// system must be closed.
+// which was built for the same layout. False: it cannot, and the system must be closed.
 TAU_TRACE_EXPORT bool tau_system_core_place(struct tau_replay_system *system, const char *library);
 // The tables of a heap of HEAP_BYTES, or of the largest one if that is less, after
 // tau_system_core_place. They are equal if the level and the offset of the first block are; if

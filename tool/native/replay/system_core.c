@@ -128,23 +128,6 @@ static void pools_parts(const struct tau_replay_system *system, const void *heap
     }
 }
 
-static size_t tlsf_untouched(const struct tau_replay_system *system, const void *heap) {
-    const struct core_state *state = system->state;
-    return state->tlsf(heap).untouched_bytes;
-}
-
-static size_t budget_untouched(const struct tau_replay_system *system, const void *heap) {
-    const struct core_state *state = system->state;
-    const struct tau_tlsf_statistics shared = state->budget(heap).shared;
-    return shared.control_bytes == 0 ? SIZE_MAX : shared.untouched_bytes;
-}
-
-static size_t pools_untouched(const struct tau_replay_system *system, const void *heap) {
-    const struct core_state *state = system->state;
-    const struct tau_tlsf_statistics overflow = state->pools(heap).overflow;
-    return overflow.control_bytes == 0 ? SIZE_MAX : overflow.untouched_bytes;
-}
-
 static size_t place_untouched(const struct tau_replay_system *system) {
     const struct core_state *state = system->state;
     return state->place.untouched(state->placing);
@@ -232,14 +215,11 @@ static void parts_find(struct tau_replay_system *system, const char *prefix, uin
     void *const functions[] = {&state->tlsf, &state->budget, &state->pools};
     void (*const parts[])(const struct tau_replay_system *, const void *,
                           struct tau_replay_parts *) = {tlsf_parts, budget_parts, pools_parts};
-    size_t (*const untouched[])(const struct tau_replay_system *, const void *) = {
-        tlsf_untouched, budget_untouched, pools_untouched};
     if (strcmp(prefix, ours[kind]) == 0 &&
         symbol_find(state->library, prefix, "statistics", functions[kind]) &&
         symbol_find(state->library, "tau_budget", "class_statistics", &state->budget_class) &&
         symbol_find(state->library, "tau_pools", "band_statistics", &state->pools_band)) {
         system->parts = parts[kind];
-        system->untouched = untouched[kind];
     }
 }
 
@@ -284,27 +264,16 @@ struct tau_replay_system *tau_system_core_open(const char *library, const char *
     return NULL;
 }
 
-// What lies before the TLSF in a heap with classes.
-static bool fixed_find(const struct core_state *state, size_t *bytes) {
-    size_t (*budget)(const struct tau_budget_class *, size_t, size_t) = NULL;
-    size_t (*pools)(const struct tau_budget_class *, size_t, size_t, size_t) = NULL;
-    if (state->init_pools == NULL) {
-        const bool is_found = symbol_find(state->library, "tau_budget", "size", &budget);
-        *bytes = is_found ? budget(state->classes, state->classes_count, 0) : 0;
-        return is_found;
-    }
-    const bool is_found = symbol_find(state->library, "tau_pools", "size", &pools);
-    *bytes = is_found ? pools(state->classes, state->classes_count, state->block_alignment, 0) : 0;
-    return is_found;
-}
-
 bool tau_system_core_place(struct tau_replay_system *system, const char *library) {
     struct core_state *state = system->state;
-    const bool is_pools = state->init_pools != NULL;
     size_t fixed_bytes = 0;
+    size_t (*size)(const struct tau_budget_class *, size_t, size_t) = NULL;
     assert(state->placing_library == NULL);
-    if (state->classes_count != 0 && !fixed_find(state, &fixed_bytes)) {
-        return false;
+    if (state->classes_count != 0) {
+        if (!symbol_find(state->library, "tau_budget", "size", &size)) {
+            return false;
+        }
+        fixed_bytes = size(state->classes, state->classes_count, 0);
     }
     struct placing_calls *place_calls = &state->place;
     const struct {
@@ -329,8 +298,8 @@ bool tau_system_core_place(struct tau_replay_system *system, const char *library
         }
     }
     state->placing = state->place.open(state->classes, state->classes_count, fixed_bytes);
-    if (state->placing == NULL || is_pools) {
-        return state->placing != NULL;
+    if (state->placing == NULL) {
+        return false;
     }
     system->place_start = place_start;
     system->place = place;

@@ -43,7 +43,7 @@ CALL_SECONDS_MAX = 10  # Of a library's call, which takes longer only if it neve
 ALIGNMENT_FOREIGN_BYTES = 8
 FOREIGN_STEP = "mend the library: core/ports/library.h states what its functions must do"
 OUR_STEP = "report this allocator"
-OURS = ("tau_tlsf", "tau_budget", "tau_pools")  # prefixes of the heaps that placing.h knows
+OURS = ("tau_tlsf", "tau_budget")  # prefixes of the heaps that placing.h knows
 KINDS = {"budget": 1, "pools": 2}  # enum tau_system_kind, of the arenas that take a plan.
 
 

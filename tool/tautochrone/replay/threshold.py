@@ -112,7 +112,7 @@ def _least(
 
 def _grown(heaps: Heaps, size: int, most: int) -> int:
     """`size` or a larger heap, of which is known what it needs; 0: none up to `most`."""
-    size = min(_whole(heaps, size), most)
+    size = min(_whole(heaps, max(size, 1)), most)  # a trace may have no objects
     while not heaps.run(size):  # bound: 64, as the size is doubled
         if size >= most:
             return 0

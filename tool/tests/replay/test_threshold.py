@@ -23,7 +23,6 @@ from tautochrone.replay.threshold import ABOVE, Heaps, Tables, threshold
 from testing.random_trace import FREE, MALLOC, REALLOC, Event, random_events, write_events
 
 CLASSES = [(56, 3), (104, 9), (904, 2), (24, 5)]
-BANDS = [(64, 4), (512, 6)]
 BORDERS_BYTES = [32 << 10, 512 << 10, 4 << 20]  # of second-level bits
 RUNS_MAX = 6  # of a trace without alignments: four kinds of tables, and two that fail
 
@@ -42,11 +41,10 @@ def events_of(seed: int, align_log2: int, live_max: int) -> list[Event]:
 def session_of(
     trace: OpenTrace, system: str, layout: str, alignment: int | None, check_level: int
 ) -> Session:
-    """Plain, with pools that are too few, or with bands whose limits the trace exceeds."""
+    """Plain, or with pools that are too few."""
     arenas: dict[str, tuple[Arena, Any]] = {
         "tlsf": (TLSF, None),
         "budget": (BUDGET, SimpleNamespace(classes=CLASSES, layout=layout)),
-        "pools": (POOLS, SimpleNamespace(classes=BANDS, layout=layout, system="pools")),
     }
     return Session(trace, *arenas[system], layout, check_level, alignment)
 
@@ -55,7 +53,7 @@ def session_of(
 @pytest.mark.parametrize(
     ("layout", "alignment", "check_level"), [("32", 8, 1), ("32", 4, 2), ("host", 16, 0)]
 )
-@pytest.mark.parametrize("system", ["tlsf", "budget", "pools"])
+@pytest.mark.parametrize("system", ["tlsf", "budget"])
 def test_every_size_from_the_threshold_on_holds_with_equal_places(
     tmp_path: Path, system: str, layout: str, alignment: int, check_level: int, align_log2: int
 ) -> None:
@@ -73,8 +71,7 @@ def test_every_size_from_the_threshold_on_holds_with_equal_places(
                 assert places.setdefault(kind, run.placement_hash) == run.placement_hash
             below, tables = session.run(found - alignment), session.tables(found - alignment)
             kind = (tables.level, tables.first_bytes)
-            if system != "pools":  # of which a run with resizes may not tell what it needs
-                assert below.fault or below.placement_hash != places.get(kind)
+            assert below.fault or below.placement_hash != places.get(kind)
             assert align_log2 or session.needed(2 * found) is not None
 
 
