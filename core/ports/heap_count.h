@@ -14,10 +14,11 @@
 struct tau_heap_count {
     size_t used_bytes;
     size_t free_bytes;
+    size_t untouched_bytes;  // of the free ones, those at the end that no object ever had
 };
 
 static inline struct tau_heap_count tau_heap_count_tlsf(struct tau_tlsf_statistics found) {
-    return (struct tau_heap_count){found.used_bytes, found.free_bytes};
+    return (struct tau_heap_count){found.used_bytes, found.free_bytes, found.untouched_bytes};
 }
 
 static inline struct tau_heap_count tau_heap_count_shared(const struct tau_tlsf *shared) {

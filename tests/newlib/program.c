@@ -206,7 +206,9 @@ int main(void) {
     check_parts();
     check_churn(SEED);
     // All is free again but what the library keeps.
+    const size_t untouched = mallinfo().keepcost;
     free(ours(malloc(TAU_PLAN_SHARED_BYTES / 2)));
+    CHECK(mallinfo().keepcost < untouched && mallinfo().keepcost > 0);
     puts("all holds");
     return 0;
 }

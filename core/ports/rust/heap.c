@@ -108,7 +108,7 @@ void *tau_rust_heap_realloc(const struct tau_rust_lock *lock, void *object, size
 struct rust_heap_statistics tau_rust_heap_statistics(const struct tau_rust_lock *lock) {
     tau_plan_heap *const heap = rust_heap_of(lock);
     const struct tau_heap_count count =
-        heap == NULL ? (struct tau_heap_count){0, 0} : TAU_HEAP_COUNT(heap);
+        heap == NULL ? (struct tau_heap_count){0, 0, 0} : TAU_HEAP_COUNT(heap);
     return (struct rust_heap_statistics){TAU_PLAN_HEAP_BYTES, count.used_bytes, count.free_bytes,
                                          rust_heap_misused};
 }
