@@ -33,10 +33,11 @@ def counts(
 
 
 def safe_heap(trace: Path, system: str, plan: Plan | None = None, layout: str = "32") -> int:
-    """The heap from which on every sampled size holds, control structures included.
+    """The heap from which on every size holds, control structures included.
 
-    See replay/search.py. A system that grows its heap: the memory that it took. A plan without
-    classes is plain TLSF, as the plan itself says.
+    See replay/threshold.py; of pools, every sampled size (replay/search.py). A system that grows
+    its heap: the memory that it took. A plan without classes is plain TLSF, as the plan itself
+    says.
     """
     if plan is not None and not plan.classes:
         system, plan = "tlsf", None

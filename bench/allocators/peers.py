@@ -36,7 +36,7 @@ def counts(name: str, isa_name: str, trace: Path, **options: int) -> emulator.Co
 
 
 def safe_heap(name: str, isa_name: str, trace: Path) -> int:
-    """The arena from which on every sampled size completes, found as ours (replay/search.py).
+    """The arena from which on every sampled size completes (replay/search.py).
 
     The peer's variables are outside it. ISA_NAME "host": the crate as a library of this machine, in
     its own 64-bit layout.

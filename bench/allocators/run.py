@@ -8,10 +8,10 @@ recordings take their place. glibc, mimalloc and jemalloc get no recording of an
 Conditions: ours -O2 without checks unless the row says check 1; crates opt-level 3; C libraries as
 packaged. Instructions are exact (emulated), payload moves apart; a call that takes more than
 INSTRUCTIONS_MAX in total is stopped and marked. A footprint is the safe arena: the least from which
-on every sampled size completes (tool/tautochrone/replay/search.py), control structures and static
-data included. For glibc, mimalloc and jemalloc it is the memory that
-a process took from the kernel, in this machine's 64-bit layout. Their instructions are left out:
-their maxima are system calls, which no user-side count sees.
+on every size completes (ours, tool/tautochrone/replay/threshold.py) or every sampled size does
+(search.py there), control structures and static data included. For glibc, mimalloc and jemalloc it
+is the memory that a process took from the kernel, in this machine's 64-bit layout. Their
+instructions are left out: their maxima are system calls, which no user-side count sees.
 """
 
 import platform

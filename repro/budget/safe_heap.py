@@ -1,7 +1,8 @@
-"""How far a safe heap, found by samples, is from the size from which on every larger one holds.
+"""How far the safe heap is above the least heap that bisection finds.
 
-A larger heap can place blocks elsewhere and fail. Measured on the paper's workloads W1 to W5, with
-TLSF and the budget of the replayed plan:
+The safe heap of TLSF and of a budget is a threshold: no larger size fails [REPLAY-16], so the scan
+finds none above it. Measured on the paper's workloads W1 to W5, with TLSF and the budget of the
+replayed plan:
 
 - the heap that galloping and bisecting alone find,
 - the safe heap that tau replay states,

@@ -84,13 +84,13 @@ def command(
     tau replay program.tau --on rtvm,conventional
     tau replay program.tau --on tile:rtmmu,tile:pagetable --events 100000
 
-    Without --heap, replay finds the safe heap: it and 16 to 480 sizes up to a quarter more hold the
-    trace. With --heap, exit status 3 means that the trace did not complete on a system. Of our own
-    heaps, first-fit and libraries of the target, instructions are counted, without payload copies.
+    Without --heap, replay finds the safe heap. Every larger heap of tlsf and budget holds the
+    trace, too (up to a quarter larger if alignments are large); of others, 16 to 480 sizes up to a
+    quarter larger do. Exit status 3: the trace did not complete on a system in --heap. Instructions
+    of our heaps, first-fit and target libraries are counted, without payload copies.
 
     rtvm and conventional are heaps on pages. Their replay reports peak mapped pages and the cost of
-    malloc, free and page faults. A trace from `tau record --accesses` says which pages the program
-    touches.
+    malloc, free and page faults. `tau record --accesses` records which pages a program touches.
 
     tile:rtmmu and tile:pagetable run the same heaps on a simulated processor with a memory
     management unit, and count exact cycles. A suffix selects the processor: :small-b, :fast or

@@ -50,7 +50,7 @@ OPTIONS = (
         "--heap",
         "heap_bytes",
         type=SizeBytes(),
-        help="Heap size in bytes (default: the safe heap: it and all larger sizes tried hold).",
+        help="Heap size in bytes (default: search for the safe heap).",
     ),
     click.option(
         "--layout",

@@ -5,10 +5,10 @@ elsewhere and fail. So the smallest heap that holds is often an island: on small
 tenth below the size from which all larger heaps hold. And a firmware's heap is rarely of exactly
 the planned size: it grows by the rest of a section.
 
-So the size that is reported is a threshold. `safe_steps` gallops and bisects to a heap that holds
-while a step less fails. Then it tries samples up to ABOVE more, from the largest down. If one
-fails, it bisects between that and the next sample, and goes on from there. Most samples are
-multiples of a power of two, so that few are new then; none is tried twice.
+So a size is reported above which every sampled size holds. `safe_steps` gallops and bisects to a
+heap that holds while a step less fails. Then it tries samples up to ABOVE more, from the largest
+down. If one fails, it bisects between that and the next sample, and goes on from there. Most
+samples are multiples of a power of two, so that few are new then; none is tried twice.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def fits_in_the_model(events: list[Event], heap_bytes: int) -> bool:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_replay_states_the_heaps_of_the_plan(tmp_path: Path, seed: int) -> None:
-    """[REPLAY-9] Both step by 4 bytes, so that an island is one for both."""
+    """[REPLAY-16] Both are thresholds, in multiples of 4 bytes."""
     events = random_events(seed, events=1000, live_max=60, sizes=(4, 5, 9, 100), others=False)
     trace = write_events(tmp_path / "t.tau", events)
     made = make_plan([trace], Wanted(layout="32", build=ALIGNED))
