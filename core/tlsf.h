@@ -62,8 +62,9 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
 // Returns NULL if and only if SIZE_BYTES is 0, or no free block of the size's class or of a larger
 // class fits and the memory behind all blocks is too small. The memory is not cleared.
 // Where an object lies does not depend on how much memory is behind. So a heap of one pool that
-// serves a program does it in every larger size too, if pool_max_bytes is the same and no alignment
-// above TAU_ALIGNMENT is asked (docs/design/tlsf.md).
+// serves a program does it in every larger size too, if pool_max_bytes is the same, no alignment
+// above TAU_ALIGNMENT is asked, and no realloc moved the last object because too little was behind
+// it (docs/design/tlsf.md).
 void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes);
 
 // As malloc of COUNT * SIZE_BYTES, cleared. Returns NULL also if the product overflows.

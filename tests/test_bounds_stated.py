@@ -50,8 +50,7 @@ same builds.
 
 No call was seen above its bound. `core/tests/heap/worst_case.py` builds the states of the longest
 paths, and `core/tests/heap/test_bounds_reached.py` counts how near calls come to their bounds. At
-check level 0 TLSF's malloc and free take exactly their bound, but RV32IMC's free at -O2, which
-takes one instruction less, and both on RV32IMC at -Os. In all
+check level 0 TLSF's malloc and free take exactly their bound, except on RV32IMC at -Os. In all
 builds malloc comes within 9 instructions of its bound, free within 6 and aligned_alloc within 12.
 The budgeted heap's malloc comes within 35. No bound of their realloc is known to be reached. Each
 realloc looks at the block first. Then it resizes in place, or makes one malloc, one copy and one

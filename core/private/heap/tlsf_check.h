@@ -119,10 +119,9 @@ TAU_INLINE bool tlsf_is_used(const struct tau_tlsf *heap, const tau_word *payloa
     }
     used->previous_size = 0;
     if (TAU_ON_LONGEST_PATH((header & (TLSF_FREE | TLSF_PREVIOUS_FREE)) == TLSF_PREVIOUS_FREE)) {
-        const tau_word footer = payload[-2];
-        used->previous_size = footer & TLSF_SIZE_MASK;
+        used->previous_size = payload[-2] & TLSF_SIZE_MASK;
         if (used->previous_size > offset ||
-            tlsf_before(payload, used->previous_size)[-1] != footer + TLSF_FREE) {
+            tlsf_before(payload, used->previous_size)[-1] != used->previous_size + TLSF_FREE) {
             return false;
         }
     } else if ((header & TLSF_FREE) != 0) {

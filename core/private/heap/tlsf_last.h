@@ -75,7 +75,9 @@ static __attribute__((noinline)) enum tau_status tlsf_release_last(struct tau_tl
     tau_word bytes = size;
     TAU_ASSERT(tlsf_is_end(heap, tlsf_after(payload, size)));
     if ((payload[-1] & TLSF_PREVIOUS_FREE) != 0) {
-        const tau_word previous_size = payload[-2];
+        // Masked as the checks masked it: an object that imitates a free block may end with flags.
+        const tau_word previous_size =
+            TAU_CHECK_LEVEL == 0 ? payload[-2] : payload[-2] & TLSF_SIZE_MASK;
         tau_word *const previous = tlsf_before(payload, previous_size);
         bytes += previous_size;
         if (TAU_CHECK_LEVEL == 0) {

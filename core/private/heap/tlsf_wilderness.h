@@ -1,6 +1,7 @@
 // The wilderness: the memory behind the last block of a heap of one pool. No list has it. malloc
 // takes from its start if no listed block fits, and free gives the last block back to it. So where
 // an object lies does not depend on how much is left, and a larger heap places as a smaller one.
+// Only a realloc of the last object asks how much is left: it moves if that is too little.
 //
 //   | block | block | block | 0 | wilderness                 |
 //                             ^ the end: a sentinel's payload

@@ -533,6 +533,28 @@ TEST_CASE(realloc_finds_an_overwritten_alignment) {
     }
 }
 
+// Regression: free of the last block took the size of the free block before it without a mask. An
+// object may hold bytes that look like one, with flags in the footer. One bit of the last header
+// then says that it is free.
+TEST_CASE(an_imitated_free_block_before_the_last_is_not_obeyed) {
+    static const tau_word flags[] = {0, 1, 2, UNIT / 2, ALIGNED};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        struct test_heap heap = heap_open(4096);
+        unsigned char *object = tau_tlsf_malloc(heap.tlsf, 200);
+        unsigned char *last = tau_tlsf_malloc(heap.tlsf, 100);
+        REQUIRE(object != NULL && last != NULL);
+        const tau_word footer = (tau_word)(8 * UNIT) | flags[i];
+        tau_word *const imitated = (tau_word *)(void *)(last - 8 * UNIT);
+        imitated[-1] = footer + 1;
+        imitated[0] = 0;
+        imitated[1] = 0;
+        ((tau_word *)(void *)last)[-2] = footer;
+        ((tau_word *)(void *)last)[-1] |= 2;
+        expect_misuse(&heap, last, TAU_OVERWRITTEN);
+        heap_close(&heap);
+    }
+}
+
 // Regression: a walk followed a header that led around in the heap or out of it.
 TEST_CASE(walk_ends_at_an_overwritten_header) {
     const tau_word headers[] = {0, UNIT, 4096, (tau_word)-UNIT};

@@ -77,6 +77,33 @@ TEST_CASE(an_object_that_was_freed_into_the_wilderness_is_freed_twice) {
     heap_close(&heap);
 }
 
+TEST_CASE(a_block_that_was_freed_into_the_wilderness_keeps_no_canary) {
+    struct test_heap heap = heap_open(8192);
+    unsigned char *object = tau_tlsf_malloc(heap.tlsf, 100);
+    tau_word *const canary = (tau_word *)(object + tau_tlsf_usable_size(heap.tlsf, object));
+    if (TAU_CHECK_LEVEL >= 2) {
+        EXPECT(*canary != 0);
+        EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, object), TAU_OK);
+        EXPECT_EQUAL(*canary, 0);
+    }
+    heap_close(&heap);
+}
+
+TEST_CASE(the_last_block_stays_if_a_link_before_it_was_overwritten) {
+    struct test_heap heap = heap_open(8192);
+    unsigned char *before = tau_tlsf_malloc(heap.tlsf, 300);
+    unsigned char *last = tau_tlsf_malloc(heap.tlsf, 300);
+    EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, before), TAU_OK);
+    memset(before + WORD, 0x40, WORD);  // the link to what leads there
+    if (TAU_CHECK_LEVEL >= 1) {
+        heap_remember(&heap);
+        EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, last), TAU_OVERWRITTEN);
+        EXPECT_EQUAL(test_port.misuse_reason, TAU_OVERWRITTEN);
+        EXPECT_UNCHANGED(&heap);
+    }
+    heap_close(&heap);
+}
+
 TEST_CASE(an_overwritten_sentinel_is_not_obeyed) {
     struct test_heap heap = heap_open(8192);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 100);
@@ -102,6 +129,31 @@ TEST_CASE(a_second_pool_lists_the_wilderness) {
     EXPECT_SOUND(&heap);
     EXPECT(tau_tlsf_malloc(heap.tlsf, now(&heap).largest_free_bytes) == low);
     EXPECT_SOUND(&heap);
+    heap_close(&heap);
+}
+
+// What the calls of a resize at the end of a heap of SIZE bytes return last.
+static bool resizes_at_the_end(struct test_heap *heap, size_t size) {
+    heap->tlsf = tau_tlsf_init(heap->memory, size, 16384);
+    void *low = tau_tlsf_malloc(heap->tlsf, 1039);
+    void *last = tau_tlsf_malloc(heap->tlsf, 901);
+    REQUIRE(low != NULL && last != NULL);
+    EXPECT_EQUAL(tau_tlsf_free(heap->tlsf, low), TAU_OK);
+    last = tau_tlsf_realloc(heap->tlsf, last, 1037);
+    REQUIRE(last != NULL);
+    return tau_tlsf_realloc(heap->tlsf, last, 1156) != NULL;
+}
+
+TEST_CASE(a_resize_of_the_last_object_sees_the_end_of_the_heap) {
+    struct test_heap heap = heap_memory(16384, 0);
+    heap.tlsf = tau_tlsf_init(heap.memory, 16384, 16384);
+    void *low = tau_tlsf_malloc(heap.tlsf, 1039);
+    void *last = tau_tlsf_malloc(heap.tlsf, 901);
+    REQUIRE(low != NULL && last != NULL);
+    const size_t exact = 16384 - now(&heap).untouched_bytes;  // holds both, and no more
+    EXPECT(resizes_at_the_end(&heap, exact));  // moves into the hole, then has all behind it
+    EXPECT(!resizes_at_the_end(&heap, exact + 160));  // grows in place, then has no room
+    EXPECT(resizes_at_the_end(&heap, exact + 512));
     heap_close(&heap);
 }
 

@@ -4,9 +4,10 @@ The longest malloc probes its own class in vain, finds nothing in that bitmap wo
 block of another word, and lists the rest in an empty word. The longest free merges with both
 neighbors, each the only block of its class and of its word, and lists the result in an empty word.
 Which sizes are dearest depends on the machine's bit scans, so one scene is played for every
-combination of powers of two that the heap has room for. Before the scenes a block at the end of the
-heap makes all before it a listed block, because a call on the wilderness is shorter. Every scene
-leaves only that.
+combination of powers of two that the heap has room for. The frees that note a new peak come first,
+while little has been in use. Before the other scenes a block at the end of the heap makes all
+before it a listed block, because a call on the wilderness is shorter; that is the highest peak.
+Every scene leaves only that block, or nothing if it comes first.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def worst_case_operations(
     scenes = Scenes(heap_bytes, word_bits, check_level)
     return list(
         itertools.chain(
-            scenes.listed_rest(),
             scenes.frees_at_the_peak(),
+            scenes.listed_rest(),
             scenes.mallocs(),
             scenes.frees(),
             scenes.reallocs(),
