@@ -71,7 +71,7 @@ int main(int count, char **arguments) {
             objects[i] = NULL;
             continue;
         }
-        const size_t size = (size_t)rand() % 3000;
+        const size_t size = (size_t)rand() % 3000 + 4;
         const int is_zeroed = rand() % 4 == 0;
         objects[i] = is_zeroed ? pvPortCalloc(size / 4, 4) : pvPortMalloc(size);
         names[i] = step;
