@@ -366,7 +366,7 @@ enum tau_status tau_page_heap_free(struct tau_page_heap *heap, void *pointer) {
         return page_heap_misused(heap, block, pointer);
     }
     if (!paged_merge(blocks, PAGED_ORIGIN(heap), block, used, &freed, &merged)) {
-        return tlsf_unmerged(blocks, block, pointer, merged.size != 0);
+        return tlsf_unmerged(blocks, block, pointer, merged.header != 0);
     }
     page_heap_give_back(heap, freed);
     return paged_taken_back(blocks, pointer);

@@ -28,14 +28,15 @@ TAU_INLINE enum tau_status tlsf_release(struct tau_tlsf *heap, tau_word *payload
     struct tlsf_marks marks = tlsf_marks_of(heap);
     const struct tlsf_merged merged = tlsf_merge_with(heap, payload, used, true, &marks);
     if (TAU_CHECK_LEVEL >= 1 && merged.payload == NULL) {
-        return tlsf_unmerged(heap, payload, payload, merged.size != 0);
+        return tlsf_unmerged(heap, payload, payload, merged.header != 0);
     }
-    if (merged.size == 0) {
-        return tlsf_release_last(heap, payload);
-    }
-    TAU_ASSERT(merged.size >= used.size);
+    TAU_ASSERT(merged.header >= used.size);
     TAU_ASSERT(merged.payload <= payload);
-    tlsf_insert_with(heap, merged.payload, merged.size + TLSF_FREE, &marks);
+    if (TAU_ON_LONGEST_PATH((merged.header & TLSF_FREE) != 0)) {
+        tlsf_insert_with(heap, merged.payload, merged.header, &marks);
+    } else {
+        tlsf_give_wild(heap, merged.header);
+    }
     tlsf_leave(heap, &marks);
     TAU_PORT_TRACE(heap, payload, NULL, 0, 0);
     TAU_PORT_UNLOCK(heap);
@@ -165,12 +166,19 @@ void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes) {
     enum tau_status reason;
     tau_word header;
     struct tlsf_marks marks = tlsf_marks_of(heap);
-    tau_word *const payload = tlsf_take_with(heap, size, &header, &reason, &marks);
+    tau_word *payload = tlsf_take_with(heap, size, &header, &reason, &marks);
+    tau_word kept = size;
     if (payload == NULL) {
-        return tlsf_malloc_wild(heap, size, size_bytes, reason);
+        payload = tlsf_take_wild(heap, size, &reason);
+        if (payload == NULL) {
+            TAU_PORT_UNLOCK(heap);
+            return tlsf_refuse_object(heap, size_bytes, reason);
+        }
+        payload[-1] = size;
+    } else {
+        kept = tlsf_keep_with(heap, payload, header, size, 0, &marks);
+        tlsf_leave(heap, &marks);
     }
-    const tau_word kept = tlsf_keep_with(heap, payload, header, size, 0, &marks);
-    tlsf_leave(heap, &marks);
     return tlsf_hand_out(heap, payload, kept, size_bytes, TAU_ALIGNMENT);
 }
 

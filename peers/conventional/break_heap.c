@@ -245,7 +245,7 @@ TAU_SHARED enum tau_status break_heap_free(struct tau_break_heap *heap, void *po
         return break_heap_misused(heap, block, pointer);
     }
     if (!paged_merge(blocks, PAGED_ORIGIN(heap), block, used, &freed, &merged)) {
-        return tlsf_unmerged(blocks, block, pointer, merged.size != 0);
+        return tlsf_unmerged(blocks, block, pointer, merged.header != 0);
     }
     if (is_purging) {
         break_heap_purge(heap, freed);

@@ -22,20 +22,6 @@ TAU_INLINE void *tlsf_hand_out(struct tau_tlsf *heap, tau_word *payload, tau_wor
     return payload;
 }
 
-// Ends a malloc that needs a block of SIZE and found none for REASON: it takes from the wilderness
-// or refuses.
-static __attribute__((noinline)) void *tlsf_malloc_wild(struct tau_tlsf *heap, tau_word size,
-                                                        size_t size_bytes, enum tau_status reason) {
-    tau_word *const payload = tlsf_take_wild(heap, size, &reason);
-    TAU_ASSERT(size != 0);
-    if (payload == NULL) {
-        TAU_PORT_UNLOCK(heap);
-        return tlsf_refuse_object(heap, size_bytes, reason);
-    }
-    payload[-1] = size;
-    return tlsf_hand_out(heap, payload, size, size_bytes, TAU_ALIGNMENT);
-}
-
 // Where an object with ALIGNMENT may lie in the free block at FOUND: the bytes before are none or a
 // block.
 TAU_INLINE tau_word *tlsf_aligned_in(tau_word *found, size_t alignment) {
@@ -47,7 +33,8 @@ TAU_INLINE tau_word *tlsf_aligned_in(tau_word *found, size_t alignment) {
     return payload;
 }
 
-// As `tlsf_malloc_wild`, with ALIGNMENT.
+// Ends an aligned_alloc that found no block in a list for REASON: it takes from the wilderness or
+// refuses.
 static __attribute__((noinline)) void *tlsf_aligned_wild(struct tau_tlsf *heap, size_t alignment,
                                                          tau_word size, size_t size_bytes,
                                                          enum tau_status reason) {
@@ -65,39 +52,6 @@ static __attribute__((noinline)) void *tlsf_aligned_wild(struct tau_tlsf *heap, 
     }
     tlsf_after(payload, size)[-2] = (tau_word)alignment;
     return tlsf_hand_out(heap, payload, size, size_bytes, alignment);
-}
-
-// Ends the free of the last block. It joins the wilderness with the free block before it.
-static __attribute__((noinline)) enum tau_status tlsf_release_last(struct tau_tlsf *heap,
-                                                                   tau_word *payload) {
-    const tau_word size = tlsf_size_of(payload);
-    struct tlsf_marks marks = tlsf_marks_of(heap);
-    tau_word bytes = size;
-    TAU_ASSERT(tlsf_is_end(heap, tlsf_after(payload, size)));
-    if ((payload[-1] & TLSF_PREVIOUS_FREE) != 0) {
-        // Masked as the checks masked it: an object that imitates a free block may end with flags.
-        const tau_word previous_size =
-            TAU_CHECK_LEVEL == 0 ? payload[-2] : payload[-2] & TLSF_SIZE_MASK;
-        tau_word *const previous = tlsf_before(payload, previous_size);
-        bytes += previous_size;
-        if (TAU_CHECK_LEVEL == 0) {
-            tlsf_unlink_with(heap, previous, &marks);
-        } else if (!tlsf_unlink_checked_with(heap, previous, &marks)) {
-            return tlsf_unmerged(heap, payload, payload, false);
-        }
-    }
-    if (TAU_CHECK_LEVEL >= 2) {
-        *tlsf_after(payload, tlsf_usable_bytes(payload)) = 0;  // so that no stale pointer finds it
-    }
-    if (TAU_CHECK_LEVEL >= 1) {
-        tlsf_note_peak(heap);
-        tlsf_count_used(heap, 0 - size);
-    }
-    tlsf_leave(heap, &marks);
-    tlsf_move_end(heap, 0 - bytes);
-    TAU_PORT_TRACE(heap, payload, NULL, 0, 0);
-    TAU_PORT_UNLOCK(heap);
-    return TAU_OK;
 }
 
 void *tau_tlsf_resize_last(struct tau_tlsf *heap, tau_word *payload, size_t size_bytes,

@@ -5,16 +5,17 @@
 
 #include "core/private/heap/tlsf_list.h"
 
-// A block that leaves use, merged with its free neighbors. If a neighbor's link was overwritten,
-// PAYLOAD is NULL, and SIZE says whether the next block was already removed.
+// A block that leaves use, merged with its free neighbors. HEADER is its size | TLSF_FREE, or the
+// size alone if it is the wilderness that has to take it. If a neighbor's link was overwritten,
+// PAYLOAD is NULL, and HEADER says whether the next block was already removed.
 struct tlsf_merged {
     tau_word *payload;
-    tau_word size;
+    tau_word header;
 };
 
 // Removes the free neighbors of PAYLOAD's used block from their lists. free has checked the block.
-// The result is in no list yet. If a link was overwritten, the caller must call `tlsf_unmerged`. If
-// the block IS_OF_POOL and is the last one, SIZE is 0 and `tlsf_release_last` ends the call.
+// The result is in no list yet. If a link was overwritten, the caller must call `tlsf_unmerged`. The
+// wilderness takes only a block that IS_OF_POOL.
 TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *payload,
                                               struct tlsf_used used, bool is_of_pool,
                                               struct tlsf_marks *marks) {
@@ -41,8 +42,8 @@ TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *p
             return (struct tlsf_merged){NULL, false};
         }
         header = used.size + (TAU_CHECK_LEVEL == 0 ? next_header : used.next_size + TLSF_FREE);
-    } else if (is_of_pool && !TAU_ON_LONGEST_PATH(!tlsf_is_end(heap, next))) {
-        return (struct tlsf_merged){payload, 0};
+    } else if (is_of_pool && tlsf_is_end(heap, next)) {
+        header = used.size;
     } else {
         next[-1] = next_header | TLSF_PREVIOUS_FREE;
         header = used.size + TLSF_FREE;
@@ -64,10 +65,7 @@ TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *p
         tlsf_note_peak(heap);
         tlsf_count_used(heap, 0 - used.size);
     }
-    if (header == TLSF_FREE) {
-        __builtin_unreachable();  // a block has a size
-    }
-    return (struct tlsf_merged){payload, header - TLSF_FREE};
+    return (struct tlsf_merged){payload, header};
 }
 
 TAU_SHARED struct tlsf_merged tlsf_merge(struct tau_tlsf *heap, tau_word *payload,

@@ -38,6 +38,17 @@ TAU_INLINE void tlsf_move_end(struct tau_tlsf *heap, tau_word bytes) {
     tlsf_end(heap)[-1] = 0;
 }
 
+// The last SIZE bytes before the wilderness become a part of it.
+TAU_INLINE void tlsf_give_wild(struct tau_tlsf *heap, tau_word size) {
+    struct tlsf_fields *const fields = tlsf_fields_of(heap);
+    TAU_ASSERT(fields->pools == 0);
+    TAU_ASSERT((size & (TAU_ALIGNMENT - 1)) == 0);
+    TAU_ASSERT(size <= fields->span_bytes);
+    fields->span_bytes -= size;
+    fields->wilderness_bytes += size;
+    tlsf_end(heap)[-1] = 0;
+}
+
 // Takes SIZE bytes from the wilderness, after no list had such a block for *REASON. The result is
 // in no list. Returns NULL with the reason if the wilderness is too small, or if the sentinel
 // before it was overwritten.

@@ -135,10 +135,10 @@ TAU_SHARED bool paged_merge(struct tau_tlsf *blocks, uintptr_t origin, tau_word 
     if (TAU_CHECK_LEVEL >= 1 && merged->payload == NULL) {
         return false;
     }
-    freed->behind = tlsf_after(merged->payload, merged->size);
+    freed->behind = tlsf_after(merged->payload, merged->header - TLSF_FREE);
     freed->low = paged_edge_of(origin, merged->payload);
     freed->high = paged_edge_of(origin, freed->behind);
-    tlsf_insert(blocks, merged->payload, merged->size + TLSF_FREE);
+    tlsf_insert(blocks, merged->payload, merged->header);
     TAU_ASSERT(freed->low <= freed->start && freed->start <= freed->end);
     TAU_ASSERT(freed->end <= freed->high);
     return true;
