@@ -166,19 +166,12 @@ void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes) {
     enum tau_status reason;
     tau_word header;
     struct tlsf_marks marks = tlsf_marks_of(heap);
-    tau_word *payload = tlsf_take_with(heap, size, &header, &reason, &marks);
-    tau_word kept = size;
+    tau_word *const payload = tlsf_take_with(heap, size, &header, &reason, &marks);
     if (payload == NULL) {
-        payload = tlsf_take_wild(heap, size, &reason);
-        if (payload == NULL) {
-            TAU_PORT_UNLOCK(heap);
-            return tlsf_refuse_object(heap, size_bytes, reason);
-        }
-        payload[-1] = size;
-    } else {
-        kept = tlsf_keep_with(heap, payload, header, size, 0, &marks);
-        tlsf_leave(heap, &marks);
+        return tlsf_malloc_wild(heap, size, size_bytes, reason);
     }
+    const tau_word kept = tlsf_keep_with(heap, payload, header, size, 0, &marks);
+    tlsf_leave(heap, &marks);
     return tlsf_hand_out(heap, payload, kept, size_bytes, TAU_ALIGNMENT);
 }
 

@@ -16,6 +16,13 @@
 #define TAU_SHARED TAU_INLINE
 #endif
 
+// Steps off the longest path. A build for speed keeps them, and what they save, out of it.
+#ifdef __OPTIMIZE_SIZE__
+#define TAU_APART TAU_INLINE
+#else
+#define TAU_APART static __attribute__((noinline))
+#endif
+
 // The bound is the longest path, so that path is the fall-through.
 #define TAU_ON_LONGEST_PATH(condition) __builtin_expect((condition), 1)
 

@@ -22,6 +22,20 @@ TAU_INLINE void *tlsf_hand_out(struct tau_tlsf *heap, tau_word *payload, tau_wor
     return payload;
 }
 
+// Ends a malloc that needs a block of SIZE and found none for REASON: it takes from the wilderness
+// or refuses.
+TAU_APART void *tlsf_malloc_wild(struct tau_tlsf *heap, tau_word size, size_t size_bytes,
+                                 enum tau_status reason) {
+    tau_word *const payload = tlsf_take_wild(heap, size, &reason);
+    TAU_ASSERT(size != 0);
+    if (payload == NULL) {
+        TAU_PORT_UNLOCK(heap);
+        return tlsf_refuse_object(heap, size_bytes, reason);
+    }
+    payload[-1] = size;
+    return tlsf_hand_out(heap, payload, size, size_bytes, TAU_ALIGNMENT);
+}
+
 // Where an object with ALIGNMENT may lie in the free block at FOUND: the bytes before are none or a
 // block.
 TAU_INLINE tau_word *tlsf_aligned_in(tau_word *found, size_t alignment) {
