@@ -50,13 +50,24 @@ TAU_INLINE struct tlsf_used tlsf_look_at(const tau_word *payload) {
     };
 }
 
+// Whether a payload can lie at OFFSET of SPAN bytes, which are a multiple of the alignment. Where
+// the machine can rotate, one comparison tells: that makes any other offset too large.
+TAU_INLINE bool tlsf_is_place(uintptr_t offset, uintptr_t span) {
+#if TAU_BITS_SCAN
+    return (offset >> TAU_ALIGNMENT_LOG2 |
+            offset << (8 * sizeof offset - TAU_ALIGNMENT_LOG2)) < span >> TAU_ALIGNMENT_LOG2;
+#else
+    return (offset & (TAU_ALIGNMENT - 1)) == 0 && offset < span;
+#endif
+}
+
 // Whether both addresses could be payloads of blocks.
 TAU_INLINE bool tlsf_are_places(const struct tau_tlsf *heap, const tau_word *one,
                                 const tau_word *other) {
     const uintptr_t lowest = (uintptr_t)tlsf_at(heap, tlsf_fields_of(heap)->lowest);
     const uintptr_t span = tlsf_fields_of(heap)->span_bytes;
-    return (uintptr_t)one - lowest < span && (uintptr_t)other - lowest < span &&
-           (((uintptr_t)one | (uintptr_t)other) & (TAU_ALIGNMENT - 1)) == 0;
+    return tlsf_is_place((uintptr_t)one - lowest, span) &&
+           tlsf_is_place((uintptr_t)other - lowest, span);
 }
 
 // Whether NEXT could be a payload and links back to PAYLOAD. NEXT is the next link of PAYLOAD's
@@ -97,7 +108,7 @@ TAU_INLINE bool tlsf_is_used(const struct tau_tlsf *heap, const tau_word *payloa
     const uintptr_t offset =
         tau_bits_hold((uintptr_t)payload - (uintptr_t)tlsf_at(heap, tlsf_fields_of(heap)->lowest));
     const uintptr_t span = tlsf_fields_of(heap)->span_bytes;
-    if (((uintptr_t)payload & (TAU_ALIGNMENT - 1)) != 0 || offset >= span) {
+    if (!tlsf_is_place(offset, span)) {
         return false;
     }
     const tau_word header = payload[-1];
