@@ -297,7 +297,7 @@ __attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, 
     if (rest >= TLSF_BLOCK_MIN_BYTES) {
         whole = size;
         if (TAU_PORT_HAS_LOCK && tlsf_is_end(heap, tlsf_after(result, size + rest))) {
-            tlsf_move_end(heap, 0 - rest);
+            tlsf_give_wild(heap, rest);
         } else {
             end[-1] |= TLSF_PREVIOUS_FREE;  // inside the cut if that joins a free block
             tlsf_insert(heap, tlsf_after(result, size), rest + TLSF_FREE);

@@ -42,11 +42,9 @@ TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *p
             return (struct tlsf_merged){NULL, false};
         }
         header = used.size + (TAU_CHECK_LEVEL == 0 ? next_header : used.next_size + TLSF_FREE);
-    } else if (is_of_pool && !TAU_ON_LONGEST_PATH(!tlsf_is_end(heap, next))) {
-        header = used.size;
     } else {
         next[-1] = next_header | TLSF_PREVIOUS_FREE;
-        header = used.size + TLSF_FREE;
+        header = used.size + (is_of_pool && tlsf_is_end(heap, next) ? 0 : TLSF_FREE);
     }
     if (TAU_ON_LONGEST_PATH(is_previous_free)) {
         const tau_word previous_size = TAU_CHECK_LEVEL == 0 ? payload[-2] : used.previous_size;
