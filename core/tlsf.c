@@ -350,12 +350,12 @@ __attribute__((noinline)) void *tau_tlsf_malloc_or(struct tau_tlsf *heap, size_t
     tau_word header;
     tau_word *payload = tlsf_take(heap, size, &header, reason);
     if (payload == NULL) {
-        payload = tlsf_take_wild(heap, size, reason);
+        payload = tlsf_end(heap);
         header = size + TLSF_FREE;
-    }
-    if (payload == NULL) {
-        TAU_PORT_UNLOCK(heap);
-        return *reason == TAU_NO_MEMORY ? NULL : tlsf_refuse(heap, size_bytes, *reason);
+        if (!tlsf_take_wild(heap, size, reason)) {
+            TAU_PORT_UNLOCK(heap);
+            return *reason == TAU_NO_MEMORY ? NULL : tlsf_refuse(heap, size_bytes, *reason);
+        }
     }
     const tau_word kept = tlsf_keep(heap, payload, header, size, 0);
     return tlsf_hand_out(heap, payload, kept, size_bytes, TAU_ALIGNMENT);

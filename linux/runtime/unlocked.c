@@ -103,11 +103,12 @@ void *tau_unlocked_tlsf_hold_wild(struct tau_tlsf *heap, size_t least_bytes, siz
     if (touched_bytes < least_bytes + TLSF_BLOCK_MIN_BYTES) {
         return NULL;
     }
-    tau_word *const payload = tlsf_take_wild(heap, touched_bytes, &reason);
-    if (payload != NULL) {
-        payload[-1] = touched_bytes;
-        *size_bytes = tlsf_usable_bytes(payload);
+    tau_word *const payload = tlsf_end(heap);
+    if (!tlsf_take_wild(heap, touched_bytes, &reason)) {
+        return NULL;
     }
+    payload[-1] = touched_bytes;
+    *size_bytes = tlsf_usable_bytes(payload);
     return payload;
 }
 

@@ -26,9 +26,9 @@ TAU_INLINE void *tlsf_hand_out(struct tau_tlsf *heap, tau_word *payload, tau_wor
 // or refuses.
 TAU_APART void *tlsf_malloc_wild(struct tau_tlsf *heap, tau_word size, size_t size_bytes,
                                  enum tau_status reason) {
-    tau_word *const payload = tlsf_take_wild(heap, size, &reason);
+    tau_word *const payload = tlsf_end(heap);
     TAU_ASSERT(size != 0);
-    if (payload == NULL) {
+    if (!tlsf_take_wild(heap, size, &reason)) {
         TAU_PORT_UNLOCK(heap);
         return tlsf_refuse_object(heap, size_bytes, reason);
     }
@@ -52,10 +52,10 @@ TAU_INLINE tau_word *tlsf_aligned_in(tau_word *found, size_t alignment) {
 static __attribute__((noinline)) void *tlsf_aligned_wild(struct tau_tlsf *heap, size_t alignment,
                                                          tau_word size, size_t size_bytes,
                                                          enum tau_status reason) {
-    tau_word *const payload = tlsf_aligned_in(tlsf_end(heap), alignment);
-    const tau_word gap = (tau_word)((uintptr_t)payload - (uintptr_t)tlsf_end(heap));
-    tau_word *const found = tlsf_take_wild(heap, gap + size, &reason);
-    if (found == NULL) {
+    tau_word *const found = tlsf_end(heap);
+    tau_word *const payload = tlsf_aligned_in(found, alignment);
+    const tau_word gap = (tau_word)((uintptr_t)payload - (uintptr_t)found);
+    if (!tlsf_take_wild(heap, gap + size, &reason)) {
         TAU_PORT_UNLOCK(heap);
         return tlsf_refuse_object(heap, size_bytes, reason);
     }

@@ -49,21 +49,19 @@ TAU_INLINE void tlsf_give_wild(struct tau_tlsf *heap, tau_word size) {
     tlsf_end(heap)[-1] = 0;
 }
 
-// Takes SIZE bytes from the wilderness, after no list had such a block for *REASON. The result is
-// in no list. Returns NULL with the reason if the wilderness is too small, or if the sentinel
-// before it was overwritten.
-TAU_INLINE tau_word *tlsf_take_wild(struct tau_tlsf *heap, tau_word size,
-                                    enum tau_status *reason) {
-    tau_word *const payload = tlsf_end(heap);
+// Takes SIZE bytes from the wilderness, at what was its start, after no list had such a block for
+// *REASON. Returns false with the reason if the wilderness is too small, or if the sentinel before
+// it was overwritten.
+TAU_INLINE bool tlsf_take_wild(struct tau_tlsf *heap, tau_word size, enum tau_status *reason) {
     if (*reason != TAU_NO_MEMORY || size > tlsf_fields_of(heap)->wilderness_bytes) {
-        return NULL;
+        return false;
     }
-    if (TAU_CHECK_LEVEL >= 1 && payload[-1] != 0) {
+    if (TAU_CHECK_LEVEL >= 1 && tlsf_end(heap)[-1] != 0) {
         *reason = TAU_OVERWRITTEN;
-        return NULL;
+        return false;
     }
     tlsf_move_end(heap, size);
-    return payload;
+    return true;
 }
 
 #endif
