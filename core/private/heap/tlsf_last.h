@@ -1,5 +1,5 @@
-// The ends of the calls that take from the wilderness or give back to it. They are not inlined:
-// each is off its call's longest path, and shorter. Only core/tlsf.c includes this.
+// The ends of the calls that take from the wilderness, and realloc of the last object. Each is off
+// its call's longest path, and shorter. Only core/tlsf.c includes this.
 #ifndef TAU_TLSF_LAST_H
 #define TAU_TLSF_LAST_H
 

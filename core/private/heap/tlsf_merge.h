@@ -14,8 +14,8 @@ struct tlsf_merged {
 };
 
 // Removes the free neighbors of PAYLOAD's used block from their lists. free has checked the block.
-// The result is in no list yet. If a link was overwritten, the caller must call `tlsf_unmerged`. The
-// wilderness takes only a block that IS_OF_POOL.
+// The result is in no list yet. If a link was overwritten, the caller must call `tlsf_unmerged`.
+// The wilderness takes only a block that IS_OF_POOL.
 TAU_INLINE struct tlsf_merged tlsf_merge_with(struct tau_tlsf *heap, tau_word *payload,
                                               struct tlsf_used used, bool is_of_pool,
                                               struct tlsf_marks *marks) {
