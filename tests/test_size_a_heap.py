@@ -141,7 +141,7 @@ def test_32_bit_arm_linux_asks_for_what_the_firmware_does(tmp_path: Path, progra
     """Call by call, by the tutorial's two ways to record."""
     firmware.record(firmware.recorded_firmware(program, tmp_path), tmp_path / "firmware.tau", 7)
     source = source_of(program)
-    compiler = ARMHF.replace("gcc", "g++") if source.suffix == ".cpp" else ARMHF
+    compiler = ARMHF.replace("gcc", "g++-12") if source.suffix == ".cpp" else ARMHF
     standard = firmware.LANGUAGES[source.suffix][1]
     firmware.run(compiler, standard, "-g", "-Os", source, "-o", "program", cwd=tmp_path)
     tau_done("record", "--target", "armhf", "-o", "linux.tau", "--", "./program", 7, cwd=tmp_path)
