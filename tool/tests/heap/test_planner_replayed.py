@@ -324,6 +324,32 @@ def test_an_interrupted_search_takes_what_was_found_for_one_recording(tmp_path: 
     assert found.classes == alone[0]
 
 
+@dataclass
+class OfOtherTables(StandIn):
+    """Larger heaps have other tables, with which three classes need more."""
+
+    def threshold(self, classes: Classes, guess_bytes: int = 0) -> int:
+        """More than a run says."""
+        return self.needs(classes) + (1500 if len(classes) > 2 else 0)
+
+
+def test_the_least_safe_heap_wins_and_not_the_least_need(tmp_path: Path) -> None:
+    """What was the best on the way is measured, too."""
+    recording = OfOtherTables(frozenset([24, 32, 40]))
+    found = replayed.plan(profile_with(tmp_path, 3), [recording], 64)
+    assert (len(found.classes), found.heap_bytes) == (2, 80_000 - 2 * 800)
+
+
+@pytest.mark.parametrize("is_one_of_several", [False, True])
+def test_patience_ends_with_an_only_recording(tmp_path: Path, is_one_of_several: bool) -> None:
+    """No change of the twenty-four sizes is a gain; a search for several tries them all."""
+    recording = StandIn(frozenset(), events=replayed.SHORT_EVENTS)
+    profile = profile_with(tmp_path, 24)
+    replayed.plan(profile, [recording], 64, is_one_of_several=is_one_of_several)
+    alone = [classes for classes, _ in recording.asked if len(classes) == 1]  # one by the greedy
+    assert (len(set(alone)) > replayed.PATIENCE + 1) == is_one_of_several
+
+
 @pytest.mark.parametrize(("saved", "is_worth"), [(0.055, False), (0.07, True)])
 def test_a_plan_saves_a_sixteenth_of_its_dedicated_bytes(
     tmp_path: Path, saved: float, is_worth: bool

@@ -14,10 +14,11 @@ behind every number here. The method:
    recording, at most STRAY more on every prefix, and they save at least RETURN_MIN of their
    dedicated bytes.
 4. From the best admitted classes of each start, the search changes one count at a time where that
-   saves memory.
-5. The results, and every start that is admitted unchanged, are measured on the whole recordings,
-   as `tau replay` does, the most promising first. The least safe heap wins. What needs more than
-   the best so far fails in that.
+   saves memory. In the only recording it stops after PATIENCE refused changes in a row.
+5. All admitted classes, and every start that is admitted unchanged, are measured on the whole
+   recordings, as `tau replay` does, the most promising first. The least safe heap wins: that of
+   the classes that need least may be larger, because larger heaps have other tables. What needs
+   more than the best so far is not measured, or fails in that.
 
 Replays and replayed events bound the work, not time. So equal input gives an equal plan.
 """
@@ -46,13 +47,20 @@ SMALLEST_SHARE = 0.75
 # rule nor the prefixes apply. The same holds if the caller says that the input is fixed.
 RETURN_MIN = 1 / 16
 FEW_SIZES = 16
-# The least saving of a change of one class, as a fraction of the heap; less is noise.
+# The least saving of a change of one class, and of a sweep over the sizes for which another one
+# follows, as a fraction of the heap; less is noise.
 GAIN_MIN = 1 / 4096
-SWEEPS_MAX = 2  # over the sizes, from each start
-# The results whose counts are changed, of one recording that is not short; of a short one, all are.
+SWEEPS_MAX = 2  # from each start
+# The refused changes in a row after which the search of an only recording stops. It would go on for
+# a third of the time, and of 36 plans find more in 6, at most 0.14 %. With several recordings that
+# time is worth 2 % of the heap (python).
+PATIENCE = 64
+# The results whose counts are changed, of one recording that is not short; of a short one, all
+# are, by smaller savings too, in more sweeps, with endless patience.
 ENDS_CHANGED_MAX = 2
 SHORT_EVENTS = 50_000
-SWEEP_GAIN_MIN = 1 / 4096  # what a sweep must save to try another one, as a fraction of the heap
+SHORT_GAIN_MIN = 1 / 65536
+SHORT_SWEEPS_MAX = 4
 PREFIXES_START, EMPTY_START = "prefixes", "no classes"
 CAREFUL_START = "any input"  # with --fixed-input: the classes found without it
 # Why the classes of a start are refused, in words that follow "the pools of …,".
@@ -113,9 +121,11 @@ class _Search:
     classes_max: int
     meter: Meter
     is_input_fixed: bool
+    is_one_of_several: bool = False
     checks: list[_Check] = field(default_factory=list)
     best: Classes = ()
     heap_bytes: int = 0
+    admitted: dict[Classes, int] = field(default_factory=dict)  # and what they need
     # The largest heap in which classes failed; smaller heaps are not tried again.
     failed_bytes: dict[Classes, int] = field(default_factory=dict)
 
@@ -123,6 +133,11 @@ class _Search:
     def plain_bytes(self) -> int:
         """The safe heap of plain TLSF for every recording."""
         return max(self.plain)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a replay costs so little that the search can be thorough."""
+        return len(self.recordings) == 1 and self.recordings[0].events < SHORT_EVENTS
 
     @property
     def is_predetermined(self) -> bool:
@@ -155,6 +170,7 @@ class _Search:
             self.failed_bytes[classes] = self.plain_bytes
             return False
         self.best, self.heap_bytes = classes, max(run.needed_bytes for run in runs)
+        self.admitted[classes] = self.heap_bytes
         return True
 
     def passes_prefixes(self, runs: Sequence[Run]) -> bool:
@@ -197,18 +213,22 @@ def plan(
     tick: Callable[[], None] = lambda: None,
     is_input_fixed: bool = False,
     others: Sequence[tuple[str, Classes]] = (),
+    is_one_of_several: bool = False,
 ) -> Measured:
     """Choose classes for the recordings of `profile`, given in the same order.
 
     `tick` is called after each replay of the search. With `is_input_fixed` the program has no other
     inputs, so the risk on other inputs is not checked. `others` are further starts, by name.
+    `is_one_of_several`: the result will be a start for a plan of this and other recordings.
     """
     plain = [safe_heap([one], ()) for one in recordings]
     if not profile.sizes or classes_max == 0:
         return Measured((), max(plain), max(plain))
     events = sum(recording.events for recording in recordings)
     meter = Meter(REPLAYS_MAX, max(EVENTS_MAX, WHOLE_REPLAYS_MIN * events), tick)
-    search = _Search(profile, recordings, plain, classes_max, meter, is_input_fixed)
+    search = _Search(
+        profile, recordings, plain, classes_max, meter, is_input_fixed, is_one_of_several
+    )
     _prefix_checks(search)
     given = starts.formula_starts(profile, classes_max)
     given += others
@@ -235,7 +255,7 @@ def plan_several(
         careful = [[(CAREFUL_START, classes)] for classes in (*alone, found.classes)]
     starts_alone = []
     for each, recording, more in zip(own, recordings, careful, strict=False):
-        by_itself = plan(each, [recording], classes_max, tick, is_input_fixed, more)
+        by_itself = plan(each, [recording], classes_max, tick, is_input_fixed, more, True)
         starts_alone.append((each.traces[0].path.name, by_itself.classes))
     more = [*starts_alone, *careful[-1]]
     result = plan(profile, recordings, classes_max, tick, is_input_fixed, more)
@@ -263,7 +283,7 @@ def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:
     ranked = sorted(ends, key=lambda end: end.heap_bytes)
     if len(search.recordings) > 1:  # the search on each recording alone has found its classes
         ranked = ranked[:1]
-    elif search.recordings[0].events >= SHORT_EVENTS:
+    elif not search.is_short:
         ranked = ranked[:ENDS_CHANGED_MAX]
     for end in ranked:
         if end.classes not in changed:
@@ -278,16 +298,22 @@ def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:
 def _change_counts(search: _Search, given: Sequence[Classes]) -> None:
     """Change one count at a time where that saves memory; drop a class that saves none."""
     promising = starts.sizes_to_change(search.profile)
-    for _ in range(SWEEPS_MAX):
+    gain_min = SHORT_GAIN_MIN if search.is_short else GAIN_MIN
+    is_patient = search.is_short or search.is_one_of_several or len(search.recordings) > 1
+    refused = 0
+    for _ in range(SHORT_SWEEPS_MAX if search.is_short else SWEEPS_MAX):
         before = search.heap_bytes
         chosen = dict(search.best)
         others = [size for size in search.profile.sizes if size.size_bytes in chosen]
         for size in dict.fromkeys(promising + others):
             count = dict(search.best).get(size.size_bytes, 0)
             for other in starts.counts_to_try(size, count, given):
-                gain_bytes = int(search.heap_bytes * GAIN_MIN) if other else 0
-                search.admit(starts.with_count(search.best, size.size_bytes, other), gain_bytes)
-        if before - search.heap_bytes < before * SWEEP_GAIN_MIN:
+                gain_bytes = int(search.heap_bytes * gain_min) if other else 0
+                changed = starts.with_count(search.best, size.size_bytes, other)
+                refused = 0 if search.admit(changed, gain_bytes) else refused + 1
+                if refused == PATIENCE and not is_patient:
+                    return
+        if before - search.heap_bytes < before * gain_min:
             break
 
 
@@ -301,18 +327,18 @@ def _measured(
 
     After an interruption, only starts that searches have found are measured: `found_before`.
     """
-    refusals, admitted = [], {}
+    refusals, admitted = [], dict(search.admitted)
     for name, classes in given:
         is_tried = name in found_before or not search.meter.is_ended
         refusals.append(_refusal(search, classes) if is_tried else NOT_TRIED)
         if not refusals[-1]:
-            admitted[classes] = search.plain_bytes
-    reached = {end.classes: end.heap_bytes for end in ends if end.classes}
+            admitted.setdefault(classes, search.plain_bytes)
     best, heap_bytes = (), search.plain_bytes
-    tried = dict(sorted((admitted | reached).items(), key=_heap))
+    tried = dict(sorted(admitted.items(), key=_heap))
     while tried and not best:  # while plain TLSF is the best, each loses its largest class
         for classes in tried:
-            best, heap_bytes = _better(search, classes, best, heap_bytes)
+            if search.admitted.get(classes, 0) <= heap_bytes:
+                best, heap_bytes = _better(search, classes, best, heap_bytes)
         tried = dict.fromkeys(_without_largest(classes) for classes in tried if classes)
     told = tuple(
         Start(end.name, end.heap_bytes, refused, refused in BETS)
