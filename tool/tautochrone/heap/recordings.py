@@ -130,11 +130,12 @@ class ReplayedRecording:
         from tautochrone.replay.systems.native import BUDGET, TLSF
 
         if self._session_of is None or self._session_of[0] != classes:
-            if self._session_of is not None:
-                self._session_of[1].close()
             given = (SimpleNamespace(classes=classes), self.layout, self.check_level)
             arena = BUDGET if classes else TLSF
+            before = self._session_of  # closed last: the libraries stay loaded
             self._session_of = classes, Session(self.trace, arena, *given, self.alignment)
+            if before is not None:
+                before[1].close()
         return self._session_of[1]
 
 

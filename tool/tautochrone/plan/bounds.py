@@ -104,10 +104,11 @@ def bounds_on(system: str, target: str, build: Build) -> tuple[Bound, ...]:
     missing.
     """
     # Imported late, so that reading a plan does not load what builds and decodes code.
-    from tautochrone.machine import run_bounds
     from tautochrone.replay.systems import system_named
 
     if system in RUNS:
+        from tautochrone.machine import run_bounds
+
         found = run_bounds.operations(system == RUN_POOLS).items()
         rows = [(name, ("instructions", most)) for name, most in found]
         return tuple(Bound(system, name, target, RUN_BUILD, *row) for name, row in rows)

@@ -321,13 +321,13 @@ def test_exit_codes(trace: Path, tmp_path: Path) -> None:
 
 
 def test_a_name_that_two_files_claim_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = registry._files()
+    files = list(registry._files())
     other = SimpleNamespace(__name__="other", SYSTEMS=(system_named("tlsf"),))
     monkeypatch.setattr(registry, "_files", lambda: [*files, other])
     registry.systems.cache_clear()
     try:
         with pytest.raises(TauError, match="native and other both have a system called 'tlsf'"):
-            system_named("kingsley")
+            registry.systems()
     finally:
         registry.systems.cache_clear()
 

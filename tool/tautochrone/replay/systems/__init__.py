@@ -9,20 +9,20 @@ import difflib
 import functools
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay.system import System
 
 
+def _files() -> Iterator[ModuleType]:
+    """The files of this folder, in the order of their names, each loaded when its turn comes."""
+    for name in sorted(found.name for found in pkgutil.iter_modules(__path__)):
+        yield _loaded(f"{__name__}.{name}")
+
+
 @functools.cache
-def _files() -> list[ModuleType]:
-    """The files of this folder, in the order of their names."""
-    names = sorted(found.name for found in pkgutil.iter_modules(__path__))
-    return [_loaded(f"{__name__}.{name}") for name in names]
-
-
 def _loaded(name: str) -> ModuleType:
     """A file that defines systems. Raises TauError, with its name, if it does not."""
     try:
@@ -50,11 +50,13 @@ def systems() -> Mapping[str, System]:
 
 
 def system_named(name: str) -> System:
-    """The system of this name. Raises TauError (usage) if there is none."""
-    if name in systems():
-        return systems()[name]
+    """The system of this name. Raises TauError (usage) if there is none.
+
+    Files after its own are not loaded.
+    """
     for file in _files():
-        found: System | None = getattr(file, "named", lambda _: None)(name)
+        found: System | None = next((each for each in file.SYSTEMS if each.name == name), None)
+        found = found or getattr(file, "named", lambda _: None)(name)
         if found is not None:
             return found
     known = ", ".join(systems())
