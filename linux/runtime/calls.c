@@ -421,7 +421,7 @@ static bool measure(size_t *used_bytes, size_t *taken_bytes) {
     }
     if (tau_heap.spill != NULL) {
         const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);
-        *taken_bytes += spill.peak_used_bytes;
+        *taken_bytes += tau_heap_spill_peak(spill.peak_used_bytes);
         const size_t kept_bytes = tau_magazines_bytes();
         *used_bytes += spill.used_bytes > kept_bytes ? spill.used_bytes - kept_bytes : 0;
     }

@@ -27,6 +27,7 @@ struct tau_heap {
     uintptr_t spill_start;
     size_t spill_bytes;
     size_t spill_max_bytes;
+    size_t spill_peak_bytes;  // before the heap was last shortened; see tau_heap_spill_peak
     uint64_t spilled_objects;
     uint64_t spilled_bytes;
     uint64_t refusals;
@@ -80,6 +81,11 @@ size_t tau_heap_usable(const void *pointer);
 
 static inline bool tau_heap_is_planned(const void *pointer) {
     return (uintptr_t)pointer - tau_heap.planned_start < tau_heap.planned_bytes;
+}
+
+// The most bytes that objects of the spill heap had at once, PEAK_BYTES by its own statistics.
+static inline size_t tau_heap_spill_peak(size_t peak_bytes) {
+    return peak_bytes > tau_heap.spill_peak_bytes ? peak_bytes : tau_heap.spill_peak_bytes;
 }
 
 static inline bool tau_heap_is_spilled(const void *pointer) {

@@ -114,7 +114,8 @@ static void write_heaps(void) {
     }
     if (tau_heap.spill != NULL && tau_tlsf_invariants_hold(tau_heap.spill)) {
         const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);
-        text("spill %zu %zu\n", spill.capacity_bytes, spill.peak_used_bytes);
+        text("spill %zu %zu\n", spill.capacity_bytes,
+             tau_heap_spill_peak(spill.peak_used_bytes));
     }
     write_colors();
 }

@@ -150,7 +150,7 @@ bool tau_spill_shorten(void) {
     size_t bytes = 0;
     if (tau_heap.spill != NULL && !tau_settings.is_locked) {
         tau_lock_take();
-        bytes = tau_unlocked_tlsf_shorten(tau_heap.spill, PAGE_BYTES);
+        bytes = tau_unlocked_tlsf_shorten(tau_heap.spill, PAGE_BYTES, &tau_heap.spill_peak_bytes);
         tau_heap.spill_bytes -= bytes;
         munmap((void *)(tau_heap.spill_start + tau_heap.spill_bytes), bytes);
         tau_lock_release();

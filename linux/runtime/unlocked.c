@@ -65,13 +65,16 @@ void tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes) {
     fields->untouched_bytes += size_bytes;
 }
 
-size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes) {
+size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes, size_t *peak_bytes) {
     struct tlsf_fields *const fields = tlsf_fields_of(heap);
     const tau_word bytes = fields->wilderness_bytes & ~((tau_word)unit_bytes - 1);
     TAU_ASSERT(fields->pools == 0 && unit_bytes % TAU_ALIGNMENT == 0);
     fields->wilderness_bytes -= bytes;
     fields->untouched_bytes =
         fields->untouched_bytes > bytes ? fields->untouched_bytes - bytes : 0;
+    tlsf_note_peak(heap);
+    *peak_bytes = fields->peak_used_bytes > *peak_bytes ? fields->peak_used_bytes : *peak_bytes;
+    fields->peak_used_bytes = fields->used_bytes;
     return bytes;
 }
 

@@ -18,8 +18,9 @@
 // it, so that objects reach from the old memory into the new. Constant time.
 void tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes);
 // Shortens a heap of one pool by the free memory at its end, in multiples of UNIT_BYTES, a power of
-// two. Returns the bytes, which are the caller's. Constant time.
-size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes);
+// two. Returns the bytes, which are the caller's. The heap's peak, which may be more than it has
+// left, starts again; *PEAK_BYTES becomes at least as much. Constant time.
+size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes, size_t *peak_bytes);
 // Takes the first free block of the largest class out of the heap, which does not count as used.
 // *SIZE_BYTES is its usable size. NULL if it has fewer than LEAST_BYTES, or was overwritten.
 void *tau_unlocked_tlsf_hold(struct tau_tlsf *heap, size_t least_bytes, size_t *size_bytes);

@@ -64,6 +64,8 @@ def test_memory_is_given_back(
     done = run(build("runtime_limits"), "back", options=options)
     after_large, after_trim, is_given, wrong = map(int, done.stdout.split())
     assert after_large < 10_000 and after_trim < 10_000 and (is_given, wrong) == (1, 0)
+    (peak,) = re.findall(r"([\d,]+) bytes at its peak", done.stderr)
+    assert int(peak.replace(",", "")) >= 64 << 20
 
 
 def test_small_objects_are_given_back(
