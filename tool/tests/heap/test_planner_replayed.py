@@ -350,6 +350,28 @@ def test_patience_ends_with_an_only_recording(tmp_path: Path, is_one_of_several:
     assert (len(set(alone)) > replayed.PATIENCE + 1) == is_one_of_several
 
 
+def test_a_change_that_needs_no_replay_costs_no_patience(tmp_path: Path) -> None:
+    """With one class at most, changes of other sizes are refused at once, before the last's."""
+    last = 24 + 8 * 23
+
+    def run(self: StandIn, classes: Classes, heap_bytes: int) -> Run:
+        needs = 80_000 - 40 * dict(classes).get(last, 0)
+        parts = tuple(needs * part // 16 for part in range(1, 17))
+        return Run(self.events, needs, parts) if heap_bytes >= needs else Run(10)
+
+    recording = StandIn(frozenset(), events=replayed.SHORT_EVENTS)
+    search = replayed._Search(
+        profile_with(tmp_path, 24), [recording], [80_000], 1, Meter(1600, 1 << 30), True
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StandIn, "run", run)
+        search.best, search.heap_bytes = (PlanClass(last, 10),), 79_600
+        sizes = sorted(search.profile.sizes, key=lambda size: size.size_bytes)
+        patch.setattr(replayed.starts, "sizes_to_change", lambda profile: sizes)
+        replayed._change_counts(search, [])
+    assert dict(search.best)[last] == 20
+
+
 @pytest.mark.parametrize(("saved", "is_worth"), [(0.055, False), (0.07, True)])
 def test_a_plan_saves_a_sixteenth_of_its_dedicated_bytes(
     tmp_path: Path, saved: float, is_worth: bool

@@ -14,8 +14,9 @@ behind every number here. The method:
    recording, at most STRAY more on every prefix, and they save at least RETURN_MIN of their
    dedicated bytes.
 4. From the best admitted classes of each start, the search changes one count at a time where that
-   saves memory. In the only recording it stops after PATIENCE refused changes in a row.
-5. All admitted classes, and every start that is admitted unchanged, are measured on the whole
+   saves memory. In an only recording that is not short it stops after PATIENCE replays in a row
+   that were refused.
+5. Classes that were the best, and every start that is admitted unchanged, are measured on the whole
    recordings, as `tau replay` does, the most promising first. The least safe heap wins: that of
    the classes that need least may be larger, because larger heaps have other tables. What needs
    more than the best so far is not measured, or fails in that.
@@ -51,8 +52,8 @@ FEW_SIZES = 16
 # follows, as a fraction of the heap; less is noise.
 GAIN_MIN = 1 / 4096
 SWEEPS_MAX = 2  # from each start
-# The refused changes in a row after which the search of an only recording stops. It would go on for
-# a third of the time, and of 36 plans find more in 6, at most 0.14 %. With several recordings that
+# The refused replays in a row after which the search of an only recording stops. It would go on for
+# a third of the time, and of 28 plans find more in 5, at most 0.14 %. With several recordings that
 # time is worth 2 % of the heap (python).
 PATIENCE = 64
 # The results whose counts are changed, of one recording that is not short; of a short one, all
@@ -73,6 +74,7 @@ BETS = (NO_RETURN, LOSES_ON_PREFIX)
 # The most work of one search: a number of replays, and a number of events, or for a long recording
 # a number of its replays.
 REPLAYS_MAX = 1600
+MEASURED_MAX = 32  # of the classes that were the best, those that need least
 EVENTS_MAX = 60_000_000
 WHOLE_REPLAYS_MIN = 360
 
@@ -310,7 +312,11 @@ def _change_counts(search: _Search, given: Sequence[Classes]) -> None:
             for other in starts.counts_to_try(size, count, given):
                 gain_bytes = int(search.heap_bytes * gain_min) if other else 0
                 changed = starts.with_count(search.best, size.size_bytes, other)
-                refused = 0 if search.admit(changed, gain_bytes) else refused + 1
+                replays = search.meter.replays
+                if search.admit(changed, gain_bytes):
+                    refused = 0
+                elif search.meter.replays > replays:  # what costs nothing tries nobody's patience
+                    refused += 1
                 if refused == PATIENCE and not is_patient:
                     return
         if before - search.heap_bytes < before * gain_min:
@@ -325,9 +331,12 @@ def _measured(
 ) -> Measured:
     """The best of starts and results, measured as `tau replay` does, or plain TLSF.
 
-    After an interruption, only starts that searches have found are measured: `found_before`.
+    After an interruption, only the ends are measured, and starts that searches have found:
+    `found_before`.
     """
-    refusals, admitted = [], dict(search.admitted)
+    best_first = sorted(search.admitted.items(), key=_heap)
+    refusals, admitted = [], dict([] if search.meter.is_ended else best_first[:MEASURED_MAX])
+    admitted |= {end.classes: end.heap_bytes for end in ends if end.classes}
     for name, classes in given:
         is_tried = name in found_before or not search.meter.is_ended
         refusals.append(_refusal(search, classes) if is_tried else NOT_TRIED)
