@@ -21,7 +21,8 @@ from repro.budget.traces import RESULTS, trace_of
 from tautochrone.console.output import note
 
 DIVISORS = (
-    *(1, 2, 5, 10, 20, 30, 50, 70, 100, 130, 160, 200, 400), *(800, 1000, 1200, 1400, 1600, 3200)
+    *(1, 2, 5, 10, 20, 30, 50, 70, 100, 130, 160, 200, 400),
+    *(800, 1000, 1200, 1400, 1600, 3200, 6400),
 )
 WORKLOAD = "W5"
 SEED = 0
