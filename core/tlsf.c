@@ -35,7 +35,7 @@ TAU_INLINE enum tau_status tlsf_release(struct tau_tlsf *heap, tau_word *payload
     if (TAU_ON_LONGEST_PATH((merged.header & TLSF_FREE) != 0)) {
         tlsf_insert_with(heap, merged.payload, merged.header, &marks);
     } else {
-        tlsf_give_wild(heap, merged.header);
+        tlsf_move_end(heap, 0 - merged.header);
     }
     tlsf_leave(heap, &marks);
     TAU_PORT_TRACE(heap, payload, NULL, 0, 0);
@@ -297,7 +297,7 @@ __attribute__((noinline)) void *tau_tlsf_resize_in_place(struct tau_tlsf *heap, 
     if (rest >= TLSF_BLOCK_MIN_BYTES) {
         whole = size;
         if (TAU_PORT_HAS_LOCK && tlsf_is_end(heap, tlsf_after(result, size + rest))) {
-            tlsf_give_wild(heap, rest);
+            tlsf_move_end(heap, 0 - rest);
         } else {
             end[-1] |= TLSF_PREVIOUS_FREE;  // inside the cut if that joins a free block
             tlsf_insert(heap, tlsf_after(result, size), rest + TLSF_FREE);

@@ -80,6 +80,7 @@ void *tau_tlsf_resize_last(struct tau_tlsf *heap, tau_word *payload, size_t size
     }
     payload[-1] += size - old;
     tlsf_move_end(heap, size - old);
+    tlsf_note_untouched(heap);
     if ((payload[-1] & TLSF_ALIGNED) != 0) {
         tlsf_after(payload, size)[-2] = (tau_word)alignment;
     }

@@ -29,24 +29,17 @@ TAU_INLINE void tlsf_move_end(struct tau_tlsf *heap, tau_word bytes) {
     struct tlsf_fields *const fields = tlsf_fields_of(heap);
     TAU_ASSERT(fields->pools == 0);
     TAU_ASSERT((bytes & (TAU_ALIGNMENT - 1)) == 0);
-    const tau_word left = fields->wilderness_bytes - bytes;
     fields->span_bytes += bytes;
-    fields->wilderness_bytes = left;
-    if (left < fields->untouched_bytes) {
-        fields->untouched_bytes = left;
-    }
+    fields->wilderness_bytes -= bytes;
     tlsf_end(heap)[-1] = 0;
 }
 
-// The last SIZE bytes before the wilderness become a part of it.
-TAU_INLINE void tlsf_give_wild(struct tau_tlsf *heap, tau_word size) {
+// Called after the start moved up: the wilderness can only be smaller than ever then.
+TAU_INLINE void tlsf_note_untouched(struct tau_tlsf *heap) {
     struct tlsf_fields *const fields = tlsf_fields_of(heap);
-    TAU_ASSERT(fields->pools == 0);
-    TAU_ASSERT((size & (TAU_ALIGNMENT - 1)) == 0);
-    TAU_ASSERT(size <= fields->span_bytes);
-    fields->span_bytes -= size;
-    fields->wilderness_bytes += size;
-    tlsf_end(heap)[-1] = 0;
+    if (fields->wilderness_bytes < fields->untouched_bytes) {
+        fields->untouched_bytes = fields->wilderness_bytes;
+    }
 }
 
 // Takes SIZE bytes from the wilderness, at what was its start, after no list had such a block for
@@ -61,6 +54,7 @@ TAU_INLINE bool tlsf_take_wild(struct tau_tlsf *heap, tau_word size, enum tau_st
         return false;
     }
     tlsf_move_end(heap, size);
+    tlsf_note_untouched(heap);
     return true;
 }
 
