@@ -1,9 +1,11 @@
 // Replays the decoded events of a recording on several allocators of this process, in alternating
-// rounds: our TLSF, our budgeted heap, and a library's mi_malloc. All go through the same loop and
-// the same table of functions.
+// rounds: a library's mi_malloc, our TLSF, our budgeted heap, and our pools for bands. All go
+// through the same loop and the same table of functions.
 //
-//     host_speed EVENTS SLOTS HEAP_BYTES ROUNDS TOUCH LIBRARY [SIZE COUNT] …
+//     host_speed EVENTS SLOTS HEAP_BYTES ROUNDS TOUCH LIBRARY ALIGNMENT BANDS [SIZE COUNT] …
 //
+// The first BANDS sizes are the pools', with blocks at multiples of ALIGNMENT; the others are the
+// budgeted heap's classes.
 // With TOUCH 1, malloc and realloc are followed by a store to the object's first byte, as programs
 // do. Prints one line per round: nanoseconds of CPU time per free, of each allocator.
 #include <dlfcn.h>
@@ -15,6 +17,7 @@
 #include <time.h>
 
 #include "core/budget.h"
+#include "core/pools.h"
 #include "core/tlsf.h"
 #include "facts/gen/tau_trace_format.h"
 
@@ -36,10 +39,11 @@ struct allocator {
 
 static void *memory;
 static size_t heap_bytes;
-static struct tau_budget_class classes[TAU_BUDGET_CLASSES_MAX];
-static size_t classes_count;
+static struct tau_budget_class sizes[2 * TAU_BUDGET_CLASSES_MAX];  // bands, then classes
+static size_t sizes_count, bands_count, bands_alignment;
 static struct tau_tlsf *tlsf;
 static struct tau_budget *budget;
+static struct tau_pools *pools;
 
 static void fail(const char *cause) {
     fprintf(stderr, "host_speed: %s\n", cause);
@@ -67,7 +71,8 @@ static void tlsf_free(void *pointer) {
 }
 
 static void budget_begin(void) {
-    if (tau_budget_init(&budget, memory, heap_bytes, classes, classes_count) != TAU_OK) {
+    if (tau_budget_init(&budget, memory, heap_bytes, sizes + bands_count,
+                        sizes_count - bands_count) != TAU_OK) {
         fail("no heap for these classes");
     }
 }
@@ -88,6 +93,28 @@ static void budget_free(void *pointer) {
     (void)tau_budget_free(budget, pointer);
 }
 
+static void pools_begin(void) {
+    if (tau_pools_init(&pools, memory, heap_bytes, sizes, bands_count, bands_alignment) != TAU_OK) {
+        fail("no heap for these bands");
+    }
+}
+
+static void *pools_malloc(size_t size_bytes) {
+    return tau_pools_malloc(pools, size_bytes);
+}
+
+static void *pools_aligned_alloc(size_t alignment, size_t size_bytes) {
+    return tau_pools_aligned_alloc(pools, alignment, size_bytes);
+}
+
+static void *pools_realloc(void *pointer, size_t size_bytes) {
+    return tau_pools_realloc(pools, pointer, size_bytes);
+}
+
+static void pools_free(void *pointer) {
+    (void)tau_pools_free(pools, pointer);
+}
+
 static void peer_begin(void) {
 }
 
@@ -95,6 +122,7 @@ static struct allocator allocators[] = {
     {.begin = peer_begin},  // the rest is the library's
     {tlsf_begin, tlsf_malloc, tlsf_aligned_alloc, tlsf_realloc, tlsf_free},
     {budget_begin, budget_malloc, budget_aligned_alloc, budget_realloc, budget_free},
+    {pools_begin, pools_malloc, pools_aligned_alloc, pools_realloc, pools_free},
 };
 #define ALLOCATORS (sizeof allocators / sizeof *allocators)
 
@@ -159,17 +187,22 @@ static void find_peer(const char *library) {
 }
 
 int main(int words_count, char **words) {
-    if (words_count < 7) {
-        fail("usage: EVENTS SLOTS HEAP_BYTES ROUNDS TOUCH LIBRARY [SIZE COUNT] …");
+    if (words_count < 9) {
+        fail("usage: EVENTS SLOTS HEAP_BYTES ROUNDS TOUCH LIBRARY ALIGNMENT BANDS [SIZE COUNT] …");
     }
     const size_t slots = strtoul(words[2], NULL, 10);
     heap_bytes = strtoul(words[3], NULL, 10);
     const int rounds = atoi(words[4]);
     const int is_touched = atoi(words[5]);
     find_peer(words[6]);
-    for (int i = 7; i + 1 < words_count && classes_count < TAU_BUDGET_CLASSES_MAX; i += 2) {
-        classes[classes_count].size_bytes = (uint32_t)strtoul(words[i], NULL, 10);
-        classes[classes_count++].count = (uint32_t)strtoul(words[i + 1], NULL, 10);
+    bands_alignment = strtoul(words[7], NULL, 10);
+    bands_count = strtoul(words[8], NULL, 10);
+    for (int i = 9; i + 1 < words_count && sizes_count < sizeof sizes / sizeof *sizes; i += 2) {
+        sizes[sizes_count].size_bytes = (uint32_t)strtoul(words[i], NULL, 10);
+        sizes[sizes_count++].count = (uint32_t)strtoul(words[i + 1], NULL, 10);
+    }
+    if (bands_count > sizes_count) {
+        fail("fewer sizes than bands");
     }
     FILE *const file = fopen(words[1], "rb");
     if (file == NULL || fseek(file, 0, SEEK_END) != 0) {

@@ -2,9 +2,10 @@
 
     python -m bench allocators.host_speed [--quick] [RECORDING.tau …]
 
-host_speed.c replays each recording on mimalloc (package libmimalloc2.0), TLSF and the budgeted heap
-in turns, in one process and one loop. So each round gives a ratio in which the machine's other work
-is equal. A ratio is the median of the rounds; the total is the geometric mean of the recordings.
+host_speed.c replays each recording on mimalloc (package libmimalloc2.0), TLSF, the budgeted heap
+and pools for bands in turns, in one process and one loop. So each round gives a ratio in which the
+machine's other work is equal. A ratio is the median of the rounds; the total is the geometric mean
+of the recordings.
 Conditions:
 
 - Times are CPU time of all events ÷ frees, the loop's own included, of warm memory. Recorded
@@ -12,7 +13,8 @@ Conditions:
 - *Touched* objects get one store to the first byte, as programs make. Otherwise no payload is
   touched, which mimalloc profits from: its malloc reads a free block's first word only.
 - Ours is linked, not preloaded, without checks unless the row says check 1. Plans are those of
-  `tau plan --layout host` for the recording itself, in a heap of twice its peak.
+  `tau plan --layout host` and of `tau plan --guarantee --margin 0 --layout host` for the recording
+  itself, in a heap of twice its peak and 8 MiB.
 - x86-64-v3 is the instruction set of Haswell and Zen, whose shifts and scans take one instruction.
   A processor without it has no such rows.
 """
@@ -33,6 +35,7 @@ from tautochrone.replay.systems import process
 from tautochrone.replay.tile import operations_of
 
 PROGRAMS = ("cc1", "jq", "php", "python", "sqlite")
+ALLOCATORS = ("mimalloc", "tlsf", "budget", "pools")  # as host_speed.c takes turns
 ROUNDS, ROUNDS_QUICK = 21, 5
 ROOM_BYTES = 8 << 20
 V3 = ("-march=x86-64-v3",)
@@ -77,7 +80,7 @@ def has_v3() -> bool:
 
 def built(folder: Path, way: Way) -> Path:
     """The program with the core of this build."""
-    sources = [str(ROOT / "core" / name) for name in ("tlsf.c", "budget.c")]
+    sources = [str(ROOT / "core" / name) for name in ("tlsf.c", "budget.c", "pools.c")]
     flags = [*sources, f"-DTAU_CHECK_LEVEL={way.check_level}", *way.flags, "-ldl"]
     return compiled(folder / "host_speed", ROOT / "bench/allocators/host_speed.c", *flags)
 
@@ -88,9 +91,11 @@ def replayed(program: Path, way: Way, recording: Path, folder: Path, rounds: int
     events = folder / "events"
     events.write_bytes(operations_of(trace).tobytes())
     facts, plan = trace.facts, ours.plan_of(recording, layout="host")
+    bands = ours.bands_of(recording, layout="host")
     heap_bytes = 2 * int(facts.peak_live_bytes) + ROOM_BYTES
     words = [events, int(facts.slots_count), heap_bytes, 1 + rounds, int(way.is_touched), library()]
-    words += [number for pair in plan.classes for number in pair]
+    words += [bands.alignment_bytes, len(bands.classes)]
+    words += [number for pair in bands.classes + plan.classes for number in pair]
     done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
         raise TauError(f"{recording}: {done.stderr.strip()}")
@@ -99,9 +104,9 @@ def replayed(program: Path, way: Way, recording: Path, folder: Path, rounds: int
 
 
 def row_of(lines: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Medians of rounds of mimalloc, TLSF and the budgeted heap; ratios with their range."""
+    """Medians of rounds of each of ALLOCATORS; ratios with their range."""
     found: dict[str, Any] = {}
-    for place, name in enumerate(("mimalloc", "tlsf", "budget")):
+    for place, name in enumerate(ALLOCATORS):
         ratios = [line[place] / line[0] for line in lines]
         found[name] = {
             "nanoseconds": round(statistics.median(line[place] for line in lines), 2),
@@ -119,7 +124,7 @@ def totals_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         mine = [row for row in rows if row["build"] == name]
         means = {
             each: math.exp(statistics.fmean(math.log(row[each]["ratio"]) for row in mine))
-            for each in ("tlsf", "budget")
+            for each in ALLOCATORS[1:]
         }
         totals.append({"build": name, **{key: round(mean, 3) for key, mean in means.items()}})
     return totals

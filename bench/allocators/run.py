@@ -14,6 +14,9 @@ is the memory that a process took from the kernel, in this machine's 64-bit layo
 instructions are left out: their maxima are system calls, which no user-side count sees.
 """
 
+import contextlib
+import multiprocessing
+import os
 import platform
 import time
 from pathlib import Path
@@ -84,8 +87,17 @@ def peer_row(name: str, trace: Path, isa: str) -> dict[str, Any]:
     return row
 
 
+def build_peers() -> None:
+    """Build what processes are to share: two builds at once would write the same files."""
+    for name, peer in PEERS.items():
+        for isa in peer.isas:
+            with contextlib.suppress(TauError):  # each trace's rows state the cause
+                _ = peers.system(name, isa).image
+
+
 def measure_trace(trace: Path) -> list[dict[str, Any]]:
     """Every allocator on one trace; one that cannot run has "missing" with the cause."""
+    started = time.monotonic()
     with open_trace(trace) as reader:
         totals, recorded_on = reader.totals, abi.of_header(reader.header)
     rows: list[dict[str, Any]] = []
@@ -107,6 +119,7 @@ def measure_trace(trace: Path) -> list[dict[str, Any]]:
         if "footprint_bytes" in row:
             row["footprint_ratio"] = round(row["footprint_bytes"] / totals.peak_live_bytes, 4)
     facts = {"events": totals.events, "peak_live_bytes": totals.peak_live_bytes}
+    note(f"{trace.stem}: {time.monotonic() - started:.0f} s")
     return [{"trace": trace.stem, **facts, **row} for row in rows]
 
 
@@ -123,17 +136,15 @@ def measure(given: Given) -> dict[str, Any]:
     traces = recorded or [synthetic.trace(kind) for kind in synthetic.KINDS]
     if not recorded and not given.quick:
         traces += [run["a"] for run in programs.record_all(tuple(given.words)).values()]
-    results: list[dict[str, Any]] = []
-    for trace in traces:
-        started = time.monotonic()
-        results += measure_trace(trace)
-        note(f"{trace.stem}: {time.monotonic() - started:.0f} s")
+    build_peers()
+    with multiprocessing.get_context("fork").Pool(os.cpu_count()) as processes:
+        rows = processes.map(measure_trace, traces, chunksize=1)
     versions = {name: first_line(*command) for name, command in CONDITIONS.items()}
     return {
         "version": 2,
         "command": "bench allocators",
         "conditions": {"tautochrone": __version__, "machine": platform.machine(), **versions},
-        "rows": results,
+        "rows": [row for each in rows for row in each],
         "bounds": half_fit.measure(),
         "code_size": code_size.measure(),
     }

@@ -16,24 +16,24 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("way", host_speed.WAYS[:3], ids=lambda way: way.name)
-def test_a_row_has_all_three(way: host_speed.Way, trace: Path, tmp_path: Path) -> None:
+def test_a_row_has_all(way: host_speed.Way, trace: Path, tmp_path: Path) -> None:
     """Every call takes time, and mimalloc is what the others are divided by."""
     program = host_speed.built(tmp_path, way)
     row = host_speed.replayed(program, way, trace, tmp_path, 2)
     assert row["build"] == way.name and row["mimalloc"]["ratio"] == 1
-    for name in ("mimalloc", "tlsf", "budget"):
+    for name in host_speed.ALLOCATORS:
         assert row[name]["nanoseconds"] > 0
         assert row[name]["least"] <= row[name]["ratio"] <= row[name]["most"]
 
 
 def test_totals_are_geometric_means_of_medians() -> None:
     """Of ratios of one round each, not of medians of times."""
-    one = host_speed.row_of([(10, 20, 40), (20, 60, 20), (10, 40, 10)])
+    one = host_speed.row_of([(10, 20, 40, 10), (20, 60, 20, 20), (10, 40, 10, 10)])
     assert [one[name]["ratio"] for name in ("tlsf", "budget")] == [3, 1]
     assert (one["tlsf"]["least"], one["tlsf"]["most"]) == (2, 4)
-    other = host_speed.row_of([(10, 120, 40)])
+    other = host_speed.row_of([(10, 120, 40, 40)])
     (total,) = host_speed.totals_of([{"build": "x", **one}, {"build": "x", **other}])
-    assert total == {"build": "x", "tlsf": 6.0, "budget": 2.0}
+    assert total == {"build": "x", "tlsf": 6.0, "budget": 2.0, "pools": 2.0}
 
 
 def test_a_heap_that_is_too_small_is_refused(
