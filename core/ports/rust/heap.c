@@ -33,6 +33,7 @@ struct rust_heap_statistics {
     size_t heap_bytes;
     size_t used_bytes;
     size_t free_bytes;
+    size_t untouched_bytes;
     size_t misuse_count;
 };
 
@@ -110,5 +111,5 @@ struct rust_heap_statistics tau_rust_heap_statistics(const struct tau_rust_lock 
     const struct tau_heap_count count =
         heap == NULL ? (struct tau_heap_count){0, 0, 0} : TAU_HEAP_COUNT(heap);
     return (struct rust_heap_statistics){TAU_PLAN_HEAP_BYTES, count.used_bytes, count.free_bytes,
-                                         rust_heap_misused};
+                                         count.untouched_bytes, rust_heap_misused};
 }

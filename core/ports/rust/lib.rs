@@ -71,6 +71,8 @@ pub struct Statistics {
     pub used_bytes: usize,
     /// The other blocks.
     pub free_bytes: usize,
+    /// Of these, the bytes at the heap's end that no object ever had.
+    pub untouched_bytes: usize,
     /// Frees that the core refused, such as a second free. Check level 0 detects none.
     pub misuse_count: usize,
 }
