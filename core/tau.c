@@ -1,5 +1,5 @@
 // The core in one file, for a build with one translation unit. Each mechanism follows those that it
-// uses. The ports are not included.
+// uses. The ports are not included. Bounds are of separate files: compilers inline more in one.
 #include "core/tlsf.c"
 
 #include "core/budget.c"

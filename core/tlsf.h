@@ -2,8 +2,8 @@
 // provides.
 //
 // Source: M. Masmano et al., "TLSF: a New Dynamic Memory Allocator for Real-Time Systems", ECRTS
-// 2004. Differences from the paper: docs/design/tlsf.md. Layout, invariants and bounds:
-// docs/spec/tlsf.md. A test fails if a call takes one instruction more than its stated bound.
+// 2004. Differences from the paper: docs/design/tlsf.md. Layout and invariants: docs/spec/tlsf.md.
+// Bounds: docs/spec/bounds.md; a test fails if a call takes one instruction more.
 //
 // No function recurses or touches memory outside the pools. Only walk, init and add_pool loop, as
 // their contracts state. With the port's lock (core/port.h), threads and interrupts may call every

@@ -3,14 +3,15 @@
 A firmware without an MMU copies these files and compiles what it needs. Virtual memory stays in
 core/.
 
-- tautochrone.h, tautochrone.c: TLSF and the budgeted heap
-- tautochrone_pools.c: also for a plan of `tau plan --guarantee`. It is a file of its own so that
-  the core's bounds hold for each.
+- tautochrone.h, tautochrone.c: TLSF
+- tautochrone_budget.c: also for a plan with pools
+- tautochrone_pools.c: also for a plan of `tau plan --guarantee`
 - tautochrone_newlib.c: malloc and its family on the heap of heap_plan.h (core/ports/newlib/heap.c)
 
-Each file of the core stands where it is first included, unchanged.
+Each file of the core stands where it is first included, unchanged. A mechanism is a file here as
+there: compilers inline less of another file, and the bounds are of such a build.
 
-With --arduino, it packs a library for Arduino of the first three (docs/ports/libraries.md).
+With --arduino, it packs a library for Arduino of all but the last (docs/ports/libraries.md).
 """
 
 import argparse
@@ -22,11 +23,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC_HEADERS = ("config.h", "status.h", "tlsf.h", "budget.h", "pools.h")
 SOURCES = {
-    "tautochrone.c": ("tlsf.c", "budget.c"),
-    "tautochrone_pools.c": ("pools.c",),
-    "tautochrone_newlib.c": ("ports/newlib/heap.c",),
+    "tautochrone.c": "tlsf.c",
+    "tautochrone_budget.c": "budget.c",
+    "tautochrone_pools.c": "pools.c",
+    "tautochrone_newlib.c": "ports/newlib/heap.c",
 }
-ARDUINO = ("tautochrone.h", "tautochrone.c", "tautochrone_pools.c")
+ARDUINO = ("tautochrone.h", "tautochrone.c", "tautochrone_budget.c", "tautochrone_pools.c")
 PROPERTIES = """name=Tautochrone
 version={version}
 author=The Tautochrone founders
@@ -81,10 +83,9 @@ def amalgamate(core: Path) -> dict[str, str]:
     for name in PUBLIC_HEADERS:
         header.take(name)
     files = {"tautochrone.h": header.text(head.format("Tautochrone's heaps: the interface."))}
-    for made, names in SOURCES.items():
+    for made, name in SOURCES.items():
         source = Amalgamation(core, set(header.seen))
-        for name in names:
-            source.take(name)
+        source.take(name)
         text = head.format("Tautochrone's heaps: the code.") + '#include "tautochrone.h"\n'
         files[made] = source.text(text)
     return files

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from amalgamate import ROOT, SOURCES, amalgamate
+from amalgamate import ARDUINO, ROOT, SOURCES, amalgamate
 from elftools.elf.elffile import ELFFile
 from unicorn import UC_ARCH_ARM, UC_ARCH_RISCV, UC_MODE_MCLASS, UC_MODE_RISCV32, UC_MODE_THUMB, Uc
 from unicorn.arm_const import UC_ARM_REG_LR, UC_ARM_REG_R0, UC_ARM_REG_SP
@@ -98,6 +98,7 @@ TARGETS = {
     "rv32": ["riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32"],
     "m4": ["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb"],
 }
+HEAPS = [name for name in ARDUINO if name.endswith(".c")]
 BASE, SPACE_BYTES, STOP = 0x10000, 0x100000, 0x300000
 
 
@@ -144,7 +145,7 @@ def emulated(image: Path, is_riscv: bool) -> int:
 
 
 def test_host(folder: Path) -> None:
-    made = compiled(folder, ["gcc", *FLAGS], ["host.c", "tautochrone.c", "tautochrone_pools.c"])
+    made = compiled(folder, ["gcc", *FLAGS], ["host.c", *HEAPS])
     assert subprocess.run([made]).returncode == 0
 
 
@@ -154,8 +155,8 @@ def test_from_cpp(folder: Path) -> None:
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"]
     for command in (
         ["g++", "-std=c++17", *strict, "user.cpp"],
-        ["gcc", *FLAGS, "-c", "tautochrone.c", "tautochrone_pools.c"],
-        ["gcc", "user.o", "tautochrone.o", "-o", "user"],
+        ["gcc", *FLAGS, "-c", *HEAPS],
+        ["gcc", "user.o", "tautochrone.o", "tautochrone_budget.o", "-o", "user"],
     ):
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -164,27 +165,26 @@ def test_from_cpp(folder: Path) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_target(folder: Path, target: str) -> None:
-    sources = ["program.c", "tautochrone.c", "tautochrone_pools.c", "memory.c"]
+    sources = ["program.c", *HEAPS, "memory.c"]
     made = compiled(folder, [*TARGETS[target], *FLAGS, *BARE], sources)
     assert emulated(made, target == "rv32") == 0
 
 
 def test_it_stands_alone(folder: Path) -> None:
-    for name in ("tautochrone.h", "tautochrone.c", "tautochrone_pools.c"):
+    for name in ("tautochrone.h", *HEAPS):
         assert '#include "core/' not in (folder / name).read_text()
 
 
 def test_nothing_is_changed_on_the_way(folder: Path) -> None:
     """Every line of the sources is there, in order, but for includes."""
-    for made, names in SOURCES.items():
-        for name in names:
-            wanted = [
-                line
-                for line in (ROOT / "core" / name).read_text().splitlines()
-                if not line.startswith("#include")
-            ]
-            lines = iter((folder / made).read_text().splitlines())
-            assert all(line in lines for line in wanted), name
+    for made, name in SOURCES.items():
+        wanted = [
+            line
+            for line in (ROOT / "core" / name).read_text().splitlines()
+            if not line.startswith("#include")
+        ]
+        lines = iter((folder / made).read_text().splitlines())
+        assert all(line in lines for line in wanted), name
 
 
 @pytest.mark.parametrize("target", [*TARGETS, "host"])

@@ -42,6 +42,10 @@ A bound is the longest path through the linked code ([counting.md](counting.md),
 counts the instructions of one call. Payload bytes are not counted: a copy or a clearing is charged
 3 instructions. The compiler is gcc 12.2.
 
+Of another build or compiler, `tau plan --build FILE` finds the bounds for the cross compilers that
+are installed, and `tau verify --elf` those of the firmware that you linked. Tables for [alignment
+4](tlsf.md#alignment-4) and without [statistics](tlsf.md#statistics) are with TLSF.
+
 ## Heaps
 
 Each cell has three bounds: check level 0, 1 and 2. Level 1 is the default. -O2 comes first, then

@@ -27,7 +27,7 @@ PAGE = "docs/ports/libraries.md"
 CLASSES = (PlanClass(24, 64), PlanClass(128, 16))
 PLAN = Plan(CLASSES, 65_536, "replayed", 0.0, margin=0.0, layout="32")
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-HEAPS = [f"core/{name}" for made in SOURCES if made in ARDUINO for name in SOURCES[made]]
+HEAPS = [f"core/{name}" for made, name in SOURCES.items() if made in ARDUINO]
 PLATFORMIO = json.loads((ROOT / "library.json").read_text())
 # A program that ends with 0 if its objects are in the planned heap.
 PROGRAM = """#include <malloc.h>

@@ -83,6 +83,20 @@ def planned(program: str, folder: Path) -> list[Path]:
     return [source_of(program), *folder.glob("tautochrone*.c")]
 
 
+@pytest.mark.parametrize("optimize", ["-Os", "-O2"])
+def test_a_firmware_of_single_files_has_the_bounds_of_the_header(
+    tmp_path: Path, optimize: str
+) -> None:
+    """A compiler that saw TLSF and the budgeted heap in one file would inline more."""
+    program, trace, plan = "blobs", tmp_path / "program.tau", tmp_path / "plan.toml"
+    firmware.record(firmware.recorded_firmware(program, tmp_path), trace, 7)
+    (tmp_path / "build.toml").write_text(f'optimize = "{optimize}"\n')
+    words = ("--build", tmp_path / "build.toml", "--pools", "always", "-o", plan)
+    tau_done("plan", trace, *words, "--header", tmp_path / "heap_plan.h")
+    elf = firmware.firmware(planned(program, tmp_path), tmp_path, [optimize])
+    assert ", 0 refused" in tau_done("verify", plan, trace, "--elf", elf).stdout
+
+
 WATCH = """
 #include <stdio.h>
 #include "watch.h"

@@ -8,7 +8,8 @@ machine's other work is equal. A ratio is the median of the rounds; the total is
 of the recordings.
 Conditions:
 
-- Times are CPU time of all events ÷ frees, the loop's own included, of warm memory. Recorded
+- Times are CPU time of all events ÷ frees, the loop's own included. Every allocator has just
+  replayed the same. Ours takes no lock, and its heap is made anew each time. Recorded
   realloc, calloc and aligned_alloc count; calloc does not clear.
 - *Touched* objects get one store to the first byte, as programs make. Otherwise no payload is
   touched, which mimalloc profits from: its malloc reads a free block's first word only.

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +73,12 @@ TAU_EXPORT void *malloc(size_t size) {
 // Clears memory that was handed out before. The kernel has cleared the rest.
 static void clear(unsigned char *object, size_t size_bytes) {
     const uintptr_t start = (uintptr_t)object;
-    const uintptr_t fresh =
-        size_bytes < TAU_HIGH_WATER_LARGE_BYTES ? UINTPTR_MAX : tau_high_water_before;
+    uintptr_t fresh = UINTPTR_MAX;
+    if (size_bytes >= TAU_HIGH_WATER_LARGE_BYTES) {
+        const uintptr_t before = tau_high_water_latest.before;
+        atomic_signal_fence(memory_order_seq_cst);
+        fresh = tau_high_water_latest.object == start ? before : UINTPTR_MAX;
+    }
     if (TAU_LIKELY(start < fresh)) {
         tau_spill_clear(object, size_bytes < fresh - start ? size_bytes : fresh - start);
     }

@@ -11,15 +11,13 @@
 #include "linux/runtime/unlocked.h"
 
 #define PAGE_BYTES ((size_t)4096)
-// TAU_REPLAY_ARENA_ALIGNMENT of tool/native/replay/replay.h.
-#define ARENA_ALIGNMENT ((size_t)1 << 21)
 // From a TLSF's handle to bytes that init did not write: the bitmap, a header, links.
 #define BEHIND_HANDLE_BYTES 512u
 
 struct tau_heap tau_heap;
 struct tau_heap_site tau_heap_sites[TAU_HEAP_SITES_COUNT_MAX + 1];
 struct tau_high_water tau_high_water = {.spill_start = UINTPTR_MAX};
-__thread uintptr_t tau_high_water_before;
+__thread struct tau_high_water_latest tau_high_water_latest;
 
 // Large classes, and up to where their buckets were ever handed out.
 static struct {
@@ -53,13 +51,13 @@ static size_t arena_bytes(const struct tau_heap_plan *plan) {
                : plan->heap_bytes;
 }
 
-// Maps the heaps, with FRONT_BYTES before the planned one, which begins at a multiple of
-// ARENA_ALIGNMENT. *SPILL_BYTES are halved until they fit. Returns the planned heap's
-// start.
-static void *map(size_t front_bytes, size_t planned_bytes, size_t *spill_bytes, bool populate) {
+// Maps the heaps, with FRONT_BYTES before the planned one, which begins at a multiple of ALIGNMENT.
+// *SPILL_BYTES are halved until they fit. Returns the planned heap's start.
+static void *map(size_t front_bytes, size_t planned_bytes, size_t *spill_bytes, size_t alignment,
+                 bool populate) {
     for (;;) {
         const size_t bytes = front_bytes + planned_bytes + *spill_bytes;
-        unsigned char *const start = tau_spill_place(front_bytes, bytes, ARENA_ALIGNMENT, populate);
+        unsigned char *const start = tau_spill_place(front_bytes, bytes, alignment, populate);
         if (start != MAP_FAILED) {
             return start + front_bytes;
         }
@@ -105,8 +103,8 @@ const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, 
     const size_t planned_bytes = rounded(own_bytes, PAGE_BYTES);
     const size_t spill_max_bytes = rounded(spill_bytes, PAGE_BYTES);
     spill_bytes = populate ? spill_max_bytes : tau_spill_first_bytes(spill_max_bytes);
-    unsigned char *const memory =
-        map(rounded(front_bytes, PAGE_BYTES), planned_bytes, &spill_bytes, populate);
+    unsigned char *const memory = map(rounded(front_bytes, PAGE_BYTES), planned_bytes, &spill_bytes,
+                                      plan->arena_alignment, populate);
     if (memory == MAP_FAILED) {
         return "the system gives no memory for the heap";
     }
@@ -131,10 +129,11 @@ const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, 
 
 void tau_high_water_large_bucket(const void *pointer, size_t size_bytes) {
     const size_t bucket_bytes = rounded(size_bytes, 16);
-    tau_high_water_before = UINTPTR_MAX;
+    tau_high_water_latest.object = (uintptr_t)pointer;
+    tau_high_water_latest.before = UINTPTR_MAX;
     for (size_t index = 0; index < large_count; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
         if (large[index].bucket_bytes == bucket_bytes) {
-            tau_high_water_before = large[index].fresh;
+            tau_high_water_latest.before = large[index].fresh;
             if ((uintptr_t)pointer + bucket_bytes > large[index].fresh) {
                 large[index].fresh = (uintptr_t)pointer + bucket_bytes;
             }

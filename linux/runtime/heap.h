@@ -40,6 +40,7 @@ struct tau_heap_plan {
     size_t heap_bytes;       // 0: no plan
     size_t check_level;      // in the build in which heap_bytes was measured
     size_t alignment_bytes;  // for pools for bands; 0: a budgeted heap
+    size_t arena_alignment;  // the heap starts at a multiple, as the replay's arena does
     size_t classes_count;
     struct tau_budget_class classes[TAU_BUDGET_CLASSES_MAX];
 };

@@ -21,8 +21,15 @@ struct tau_high_water {
 };
 
 extern struct tau_high_water tau_high_water;
-// First byte that had never been handed out before the latest large object of this thread was made.
-extern __thread uintptr_t tau_high_water_before;
+// The latest object of this thread, and the first byte of its heap or class that had never been
+// handed out before. A small bucket leaves both as they are. Who reads them after the call has left
+// looks at the object last: a handler may have made another one.
+struct tau_high_water_latest {
+    uintptr_t before;
+    uintptr_t object;
+};
+
+extern __thread struct tau_high_water_latest tau_high_water_latest;
 
 // A bucket of at least TAU_HIGH_WATER_LARGE_BYTES was handed out.
 void tau_high_water_large_bucket(const void *pointer, size_t size_bytes);
@@ -45,7 +52,8 @@ static inline __attribute__((always_inline)) void tau_high_water_block(const voi
         uintptr_t *const mark = (uintptr_t)pointer < tau_high_water.spill_start
                                     ? &tau_high_water.shared_fresh
                                     : &tau_high_water.spill_fresh;
-        tau_high_water_before = *mark;
+        tau_high_water_latest.before = *mark;
+        tau_high_water_latest.object = (uintptr_t)pointer;
         if (__builtin_expect(end > *mark, 0)) {
             *mark = end;
         }

@@ -18,10 +18,6 @@ struct tau_tlsf;
      _Generic((heap), struct tau_budget *                                                          \
               : tau_high_water_bucket, struct tau_tlsf *                                           \
               : tau_high_water_block)((pointer), (size_bytes)))
-// A block of pools that was never handed out is still zero.
-#define TAU_PORT_PEAK(heap, size_bytes, count, limit_count)                                        \
-    ((void)(heap), (void)(size_bytes), (void)(count), (void)(limit_count),                         \
-     (void)(tau_high_water_before = 0))
 #define TAU_PORT_MISUSE(heap, pointer, reason) ((void)(heap), tau_report_stop((pointer), (reason)))
 
 #endif

@@ -12,6 +12,8 @@
 
 #define CHECK_LEVEL_MAX 2
 #define ALIGNMENT_MAX 4096
+// TAU_REPLAY_ARENA_ALIGNMENT of tool/native/replay/replay.h.
+#define ARENA_ALIGNMENT ((size_t)1 << 21)
 
 struct tau_settings tau_settings;
 
@@ -123,10 +125,13 @@ const struct tau_settings *tau_settings_read(char *const environment[]) {
     const char *const plan = is_planned && bands == NULL ? value_of("plan") : bands;
     settings->colors = is_planned ? value_of("colors") : NULL;
     settings->spill_bytes = tau_unlocked_pool_max_bytes();
+    settings->plan.arena_alignment = ARENA_ALIGNMENT;
     if (plan != NULL) {
+        settings->plan.arena_alignment = bytes_of("arena", ARENA_ALIGNMENT);
         settings->is_locked = is_first && value_of("lock") != NULL;
         settings->spill_bytes = bytes_of("spill", tau_unlocked_pool_max_bytes());
-        settings->failure = read_plan(plan, bands != NULL, &settings->plan)
+        settings->failure = read_plan(plan, bands != NULL, &settings->plan) &&
+                                    __builtin_popcountl(settings->plan.arena_alignment) == 1
                                 ? NULL
                                 : "the settings' plan is damaged";
     }

@@ -70,7 +70,7 @@ void *tau_colors_allocate(struct tau_colors_task *task, size_t alignment, size_t
         pointer = alignment <= 16 ? tau_tlb_color_malloc(&task->heap, size_bytes)
                                   : tau_tlb_color_aligned_alloc(&task->heap, alignment, size_bytes);
     }
-    tau_high_water_before = UINTPTR_MAX;  // a task's objects are always cleared
+    tau_high_water_latest.object = 0;  // a task's objects are always cleared
     return pointer != NULL ? pointer : spill_new(task, alignment, size_bytes, site);
 }
 

@@ -6,6 +6,7 @@ bands.
 """
 
 import os
+import platform
 import re
 import secrets
 import shutil
@@ -166,15 +167,31 @@ def test_a_sparse_calloc_in_a_plan(
     assert (resident_kib < 3000, wrong) == (True, 0)
 
 
-@pytest.mark.parametrize("size", [1 << 30, 30 << 20])
-def test_a_sparse_calloc_in_a_band(
-    build: Build, run: RunProgram, bands: MakePlan, size: int
-) -> None:
-    """The same: a block that was never handed out is zero, and one that was is cleared."""
-    options = ("--plan", bands((100_000, 9), (size, 1)), "--strict")
-    done = run(build("runtime_sparse"), size, options=options)
-    resident_kib, wrong = map(int, done.stdout.split())
+def test_a_sparse_calloc_in_a_band(build: Build, run: RunProgram, bands: MakePlan) -> None:
+    """The same: its pages are given back instead."""
+    options = ("--plan", bands((100_000, 9), (1 << 30, 1)), "--strict")
+    resident_kib, wrong = map(int, run(build("runtime_sparse"), options=options).stdout.split())
     assert (resident_kib < 3000, wrong) == (True, 0)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="steps by the trap flag of x86-64")
+@pytest.mark.parametrize("kind", ["pool", "shared", "spill", "band"])
+@pytest.mark.parametrize("threads", [(), ("beside",)])
+def test_calloc_is_clear_whenever_a_handler_allocates(
+    build: Build,
+    run: RunProgram,
+    plan: MakePlan,
+    bands: MakePlan,
+    kind: str,
+    threads: tuple[str, ...],
+) -> None:
+    """The handler has another mark of memory that was never handed out, at each instruction."""
+    heaps = {"pool": (400_000, (6016, 1)), "shared": (400_000,), "spill": (14_464, (6000, 1))}
+    made = plan(*heaps[kind]) if kind in heaps else bands((64, 4_000), (20_000, 9))
+    handler = {"pool": (6016, "free"), "shared": (6000, "keep"), "spill": (6000, "free")}
+    words = (20_000, *handler.get(kind, (40, "keep")), *threads)
+    done = run(build("runtime_stepped"), *words, options=("--plan", made))
+    assert (done.status, done.stdout) == (0, "clear\n"), done.stderr
 
 
 def test_the_end_of_a_heap_is_clear(build: Build, run: RunProgram, plan: MakePlan) -> None:

@@ -7,7 +7,17 @@
 
 #include "tool/native/replay/decoded.h"
 
+#define ALIGNMENT_LOG2_MAX 36
+
 // ---- the arena ----
+
+// Where the arena starts: no object's offset depends on the address that the system gave. A heap
+// is too small for objects at larger alignments.
+static uint64_t arena_alignment(const struct tau_replay *replay) {
+    const uint64_t log2 = replay->facts.align_log2_max;
+    const uint64_t asked = UINT64_C(1) << (log2 < ALIGNMENT_LOG2_MAX ? log2 : ALIGNMENT_LOG2_MAX);
+    return asked > TAU_REPLAY_ARENA_ALIGNMENT ? asked : TAU_REPLAY_ARENA_ALIGNMENT;
+}
 
 uint8_t *tau_replay_arena(struct tau_replay *replay, uint64_t size_bytes) {
     if (size_bytes <= replay->arena_bytes) {
@@ -23,16 +33,17 @@ uint8_t *tau_replay_arena(struct tau_replay *replay, uint64_t size_bytes) {
     }
     // Twice the requested size, so that a galloping search seldom maps again. Untouched pages cost
     // nothing.
-    const uint64_t bytes = 2 * size_bytes + TAU_REPLAY_ARENA_ALIGNMENT;
+    const uint64_t alignment = arena_alignment(replay);
+    const uint64_t bytes = 2 * size_bytes + alignment;
     uint8_t *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED) {
         return NULL;
     }
-    const uint64_t misplaced = (uintptr_t)mapping % TAU_REPLAY_ARENA_ALIGNMENT;
+    const uint64_t misplaced = (uintptr_t)mapping % alignment;
     replay->arena_mapping = mapping;
     replay->arena_mapping_bytes = bytes;
-    replay->arena = mapping + (misplaced == 0 ? 0 : TAU_REPLAY_ARENA_ALIGNMENT - misplaced);
+    replay->arena = mapping + (misplaced == 0 ? 0 : alignment - misplaced);
     replay->arena_bytes = 2 * size_bytes;
     return replay->arena;
 }

@@ -27,7 +27,8 @@
 // 2^24 operations of 16 bytes: at most 256 MiB.
 #define TAU_REPLAY_OPS_IN_MEMORY (UINT64_C(1) << 24)
 // Both the arena here and the one in the emulator start at a multiple of this, so that objects with
-// an asked alignment up to it have the same offsets in both.
+// an asked alignment up to it have the same offsets in both. The one here starts at a multiple of
+// every asked alignment.
 #define TAU_REPLAY_ARENA_ALIGNMENT (UINT64_C(1) << 21)
 #define TAU_REPLAY_OP_SKIP 255u
 #define TAU_REPLAY_MAP_ROWS_MAX 256u
@@ -208,7 +209,7 @@ static inline const struct tau_replay_op *tau_replay_next(struct tau_replay_walk
 // At the end *COUNT is 0. False: the file could not be read.
 bool tau_replay_times(struct tau_replay *replay, uint64_t index, uint64_t *times, size_t *count);
 
-// The arena, at least SIZE_BYTES and TAU_REPLAY_ARENA_ALIGNMENT aligned; its content is whatever
+// The arena, at least SIZE_BYTES, at a multiple of TAU_REPLAY_ARENA_ALIGNMENT; its content is what
 // the last run left. NULL: no memory.
 uint8_t *tau_replay_arena(struct tau_replay *replay, uint64_t size_bytes);
 

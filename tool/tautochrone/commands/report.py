@@ -171,8 +171,10 @@ def command(
         result["picture"] = str(picture)
 
     def human() -> None:
+        from tautochrone.report.figure import of_bytes
+
         print(result["verdict"])
-        output.note(f"{path}: {len(html) / 1e6:.1f} MB; open it in a browser, it needs no network")
+        output.note(f"{path}: {of_bytes(len(html))}; open it in a browser, it needs no network")
 
     if not any(map(output_file.is_stdout, filter(None, (path, picture)))):
         output.emit(as_json, "report", result, human)

@@ -149,8 +149,10 @@ def _on_firmware(plan: Plan, traces: list[OpenTrace], path: Path, skip_misuse: b
     if firmware.baseline:
         output.note(
             f"tau: {path} is {firmware.baseline} code: the header's bounds, for Cortex-M4, do not"
-            " hold in it; those as linked do"
+            " hold in it"
         )
+    for verb, cause in firmware.unbounded.items():
+        output.note(f"tau: {path}: {verb} has no bound: {cause}")
     return [firmware.verify(trace, skip_misuse) for trace in traces]
 
 
@@ -219,7 +221,6 @@ def _print(
     refused_calls: list[Call | None],
 ) -> None:
     from tautochrone.plan.build import build_of
-    from tautochrone.verify.recordings import bounds_of
 
     print(f"{plan_path}: a heap of {plan.heap_bytes:,} bytes, {build_of(plan).told()}")
     for each, refused_call in zip(done, refused_calls, strict=True):
@@ -232,19 +233,21 @@ def _print(
         print(
             f"{where}, {run.trace}: {run.calls:,} calls, {refused}; stack {run.stack_bytes:,} bytes"
         )
-        stated = bounds_of(plan, run.target) if run.firmware else {}
         for call in each.calls:
             bound = "no bound" if call.bound is None else f"bound {call.bound:,}"
-            if call.operation in stated:
-                bound += (
-                    f" as linked; the header's, of the core alone, is {stated[call.operation]:,}"
-                )
+            if run.firmware and call.bound is not None:
+                bound += " as linked"
+            if call.operation in each.stated and call.bound is not None:
+                stated = each.stated[call.operation]
+                bound += f"; the header's, of the core alone, is {stated:,}"
             if call.over > 0:
                 bound += "  OVER" if call in each.over else " within the limits; one was refused"
             print(f"  {call.operation:<14} {call.instructions_max:>8,} instructions, {bound}")
     print(unseen.told(_unseen(plan)))
     if all(each.held for each in done):
-        print(f"verified; written into {plan_path}")
+        unbounded = {call.operation for each in done for call in each.calls if call.bound is None}
+        but = f", but {' and '.join(sorted(unbounded))} without a bound" if unbounded else ""
+        print(f"verified{but}; written into {plan_path}")
     for step in _next_steps(plan_path, plan, done, traces):
         print(f"next: {step}")
 

@@ -46,6 +46,16 @@ def ended_by_exceptions() -> Iterator[None]:
                 signal.signal(number, before[number])
 
 
+@contextlib.contextmanager
+def delayed() -> Iterator[None]:
+    """Signals that end the command come after the context."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class Interrupt:
     """The first Ctrl-C within the context asks to end a task, the second one ends the command.
 

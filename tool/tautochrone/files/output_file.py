@@ -244,13 +244,13 @@ def _publish(whole: Path, path: Path, file: Path, force: bool) -> None:
             whole.chmod(stat.S_IMODE(file.stat().st_mode) & 0o777)
         whole.replace(file)
         return
-    try:
-        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        raise OutputExists(path) from None
-    try:
-        whole.replace(file)
-    finally:
-        # An interrupt may come before or after the rename.
-        if whole.exists():
+    with signals.delayed():  # nobody is to find the claim without the rename
+        try:
+            os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            raise OutputExists(path) from None
+        try:
+            whole.replace(file)
+        except OSError:
             file.unlink()
+            raise

@@ -48,10 +48,11 @@ class Recording(Protocol):
         """Replay with `classes` (none: plain TLSF) in `heap_bytes`."""
         ...
 
-    def threshold(self, classes: Classes, guess_bytes: int = 0) -> int:
+    def threshold(self, classes: Classes, guess_bytes: int = 0, least_bytes: int = 0) -> int:
         """The size from which on every heap holds (replay/threshold.py); 0: there is none.
 
-        A run in `guess_bytes` was made before.
+        A run in `guess_bytes` was made before. Where a larger heap may fail, the size is at least
+        `least_bytes`.
         """
         ...
 
@@ -76,13 +77,12 @@ class ReplayedRecording:
         self.events = int(self.trace.facts.events)
         self.alignment_bytes = 1 << int(self.trace.facts.align_log2_max)
         self.lowest_bytes = int(self.trace.facts.peak_live_bytes)
-        self.highest_bytes = (
-            session.HEAP_32_BYTES_MAX if layout == "32" else session.HEAP_HOST_BYTES_MAX
-        )
-        if self.lowest_bytes > self.highest_bytes:
+        most = session.HEAP_32_BYTES_MAX if layout == "32" else session.HEAP_HOST_BYTES_MAX
+        self.highest_bytes = most_of(self.lowest_bytes + self.alignment_bytes, most)
+        if self.lowest_bytes > most:
             raise TauError(
                 f"{self.trace.path}: {self.lowest_bytes:,} live bytes do not fit into a heap of the"
-                f" layout {layout} (at most {self.highest_bytes:,})",
+                f" layout {layout} (at most {most:,})",
                 "plan with --layout host" if layout == "32" else None,
             )
 
@@ -102,16 +102,15 @@ class ReplayedRecording:
         """The number of events that succeed; -1: the allocator cannot start in so few bytes."""
         return self.run(classes, heap_bytes).events
 
-    def threshold(self, classes: Classes, guess_bytes: int = 0) -> int:
+    def threshold(self, classes: Classes, guess_bytes: int = 0, least_bytes: int = 0) -> int:
         """See Recording."""
 
         def needed(heap_bytes: int) -> int | None:
             run = self.run(classes, heap_bytes)
             return run.needed_bytes if run.events == self.events else None
 
-        limit_bytes = most_of(self.lowest_bytes, self.highest_bytes)
-        guess_bytes = guess_bytes or GUESS * self.lowest_bytes
-        return self._session(classes).threshold(needed, guess_bytes, limit_bytes)
+        sizes = (guess_bytes or GUESS * self.lowest_bytes, self.highest_bytes, least_bytes)
+        return self._session(classes).threshold(needed, *sizes)
 
     def _run(self, session: Session, heap_bytes: int) -> Run:
         from tautochrone.facts import fault_format

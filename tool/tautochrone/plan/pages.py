@@ -27,6 +27,7 @@ PAGE_BYTES = 4096
 SYSTEM = "rtvm"
 HEAP_PAGES = plan_format.SECTIONS["pages"]["heap_pages"]
 GROWTH = 64  # a heap that is too small grows by this part of itself
+AS_32 = "give --layout 32; for a header from a 64-bit recording, --sizes-as-recorded too"
 
 
 Pages = record_type("pages")
@@ -43,7 +44,7 @@ def make(basis: Basis) -> Pages | None:
         basis.note(f"no [pages]: {without[0]} has no accesses", "record all with --accesses")
         return None
     if basis.layout != "32":
-        basis.note("no [pages]: pages are planned for a 32-bit target", "leave out --layout")
+        basis.note("no [pages]: pages are planned for a 32-bit target", AS_32)
         return None
     try:
         _build()

@@ -120,8 +120,9 @@ def _summarize(made: list[AccessTrace], how: outcome.Options, ended: launch.Ende
     if first.converted is not None:
         totals = first.converted.totals
         output.note(
-            f"tau: peak {totals.peak_live_bytes:,} bytes; at most {totals.peak_live_objects:,}"
-            f" objects at once; {16 * totals.touched_granules:,} bytes touched"
+            f"tau: peak {totals.peak_live_bytes:,} bytes; at most"
+            f" {output.count(totals.peak_live_objects, 'object')} at once;"
+            f" {16 * totals.touched_granules:,} bytes touched"
         )
     step = "tau import" if first.converted is None else "tau info"
     outcome.note_places(made, f"{step} {first.path}")

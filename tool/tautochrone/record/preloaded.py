@@ -258,8 +258,8 @@ def note_summary(traces: list[Trace], ended: launch.Ended, is_folder: bool) -> N
         f"{threads}; program: {outcome.end_text(ended)}"
     )
     output.note(
-        f"tau: peak {merged.peak_live_bytes:,} bytes; at most {merged.peak_live_objects:,} objects"
-        " at once"
+        f"tau: peak {merged.peak_live_bytes:,} bytes; at most"
+        f" {output.count(merged.peak_live_objects, 'object')} at once"
     )
     each = f" ({first.size_bytes / merged.events:.2f} B per event)" if merged.events else ""
     recorded = shlex.quote(str(first.path))

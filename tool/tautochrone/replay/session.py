@@ -292,7 +292,11 @@ class Session:
         return int(result.needed_bytes) if tables.level else tables.first_bytes
 
     def threshold(
-        self, needed: Callable[[int], int | None], guess_bytes: int, limit_bytes: int
+        self,
+        needed: Callable[[int], int | None],
+        guess_bytes: int,
+        limit_bytes: int,
+        least_bytes: int = 0,
     ) -> int:
         """The size from which on every heap of ours holds (threshold.py); 0: there is none."""
         heaps = Heaps(
@@ -302,7 +306,7 @@ class Session:
             limit_bytes=limit_bytes,
             asked_bytes=self.asked_bytes,
         )
-        return threshold(heaps, guess_bytes)
+        return threshold(heaps, guess_bytes, least_bytes)
 
     def bisected_heap(self) -> int:
         """Return a heap that holds, while a step less does not (search.py)."""
@@ -315,7 +319,7 @@ class Session:
         """
         if self.is_ours:
             least = int(self.trace.facts.peak_live_bytes)
-            limit = most_of(least, self.heap_bytes_max)
+            limit = most_of(least + self.asked_bytes, self.heap_bytes_max)
             steps = [self.threshold(functools.cache(self.needed), GUESS * least, limit)]
             return self._last_of(steps, limit)
         samples = samples_of(int(self.trace.facts.events))

@@ -54,22 +54,24 @@ class Heaps:
         return self.asked_bytes > self.unit_bytes
 
 
-def threshold(heaps: Heaps, guess_bytes: int) -> int:
+def threshold(heaps: Heaps, guess_bytes: int, least_bytes: int = 0) -> int:
     """The least size from which on every heap holds the trace; 0: there is none.
 
-    Up to the largest heap, or with alignments up to ABOVE times the result. `guess_bytes` is a size
-    that probably holds; one that is too large costs nothing.
+    Up to the largest heap, or with alignments up to ABOVE times the result, which is at least
+    `least_bytes` then. `guess_bytes` is a size that probably holds; one that is too large costs
+    nothing.
     """
     blocks: Blocks = {}
     top = heaps.limit_bytes
     if not heaps.is_aligned:
         return _downward(heaps, top, guess_bytes, blocks)
     found = _grown(heaps, guess_bytes, top)
+    found = max(found, _whole(heaps, least_bytes)) if found else 0
     while 0 < found <= heaps.limit_bytes:  # bound: the kinds of tables, as each round adds some
         top = min(_whole(heaps, int(found * ABOVE)), heaps.limit_bytes)
         least = _downward(heaps, top, guess_bytes, blocks)
-        if least and least * ABOVE <= top + heaps.unit_bytes:
-            return _with_room(heaps, least)
+        if least and max(least, least_bytes) * ABOVE <= top + heaps.unit_bytes:
+            return max(_with_room(heaps, least), _whole(heaps, least_bytes))
         found = max(least, _whole(heaps, found + found // 8))
     return 0
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # without an instruction to scan a word (core/private/heap/tlsf_block.h).
 RESERVED_BYTES = 1 << (33 if platform.machine() == "riscv64" else 36)
 SPILL_MIN_BYTES = 1 << 20
+ARENA_ALIGNMENT = 1 << 21  # TAU_REPLAY_ARENA_ALIGNMENT; larger if the plan's alignment is
 LOCKED_PART = 8
 
 
@@ -76,6 +77,8 @@ def settings_text(how: How) -> str:
     if how.plan is not None:
         name, text = plan_line(how.plan)
         found[name] = text
+        if how.plan.alignment_bytes > ARENA_ALIGNMENT:
+            found["arena"] = str(how.plan.alignment_bytes)
         if (bytes_count := spill_bytes(how)) is not None:
             found["spill"] = str(bytes_count)
     if how.colors is not None:

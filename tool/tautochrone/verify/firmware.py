@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,8 @@ AS_LINKED = "name the file as it was linked"
 
 @dataclass(frozen=True)
 class Firmware:
-    """A linked program that can be called. `bounds` are the longest paths of its own functions."""
+    """A linked program that can be called. `bounds` are the longest paths of its own functions;
+    `unbounded` says why others have none."""
 
     path: Path
     plan: Plan
@@ -65,6 +66,7 @@ class Firmware:
     stub: Image
     program: Program
     bounds: dict[str, int]
+    unbounded: dict[str, str]
     baseline: str  # its instruction set, if the header's bounds do not hold in it
 
     def verify(self, trace: OpenTrace, skip_misuse: bool) -> Done:
@@ -85,7 +87,9 @@ class Firmware:
                 )
             raise TauError(f"{self.path} {cause}", f"{HEAP_STEP}, or leave out --elf")
         name = (self.path.name, self.path, self.compiler)
-        return done_of(self.plan, trace, self.target, *name, counts, self.bounds)
+        done = done_of(self.plan, trace, self.target, *name, counts, self.bounds)
+        stated = {} if self.baseline else bounds_of(self.plan, self.target)
+        return replace(done, stated=stated)
 
     def _refuse_missing(self, trace: OpenTrace) -> None:
         """Refuse a recording that calls functions that the program lacks."""
@@ -117,7 +121,7 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
     ranges = sorted({(start, start + size) for start, size in payload})[:PAYLOAD_MAX]
     if not baseline:
         _refuse_longer_paths(path, plan, target)
-    bounds = _bounds(path, functions, plan.system)
+    bounds, unbounded = _bounds(path, functions, plan.system)
     code = Code(path)
     addresses = {verb: symbols[name] for verb, name in functions.items()}
     init, argument = INIT[plan.system]
@@ -125,7 +129,7 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
     pointer = symbols.get("__global_pointer$", 0)
     program = Program(path.name, code.place, addresses, regions, ranges, start, pointer)
     stub = stub_image(target, place, build_of(plan).alignment_in("32"))
-    return Firmware(path, plan, target, compiler, stub, program, bounds, baseline)
+    return Firmware(path, plan, target, compiler, stub, program, bounds, unbounded, baseline)
 
 
 def _read(path: Path) -> tuple[str, str, list[tuple[int, bytes, int]], Any, dict[str, int], str]:
@@ -294,13 +298,17 @@ def _refuse_longer_paths(path: Path, plan: Plan, target: str) -> None:
             )
 
 
-def _bounds(path: Path, functions: dict[str, str], system: str) -> dict[str, int]:
-    """The longest path of each function, without the making of the heap."""
-    found, without = {}, {name: NEVER for name, _ in INIT.values()}
+def _bounds(
+    path: Path, functions: dict[str, str], system: str
+) -> tuple[dict[str, int], dict[str, str]]:
+    """The longest path of each function, without the making of the heap; or why it has none."""
+    found: dict[str, int] = {}
+    unbounded: dict[str, str] = {}
+    without = {name: NEVER for name, _ in INIT.values()}
     without |= {name: NEVER for name in UNUSED_FUNCTIONS.get(system, ())}
     for verb, name in functions.items():
         try:
             found[verb] = bound_instructions(path, name, without)
-        except TauError:
-            continue
-    return found
+        except TauError as error:
+            unbounded[verb] = error.message
+    return found, unbounded

@@ -8,8 +8,8 @@ program.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class Done:
     """One recording on one target: the run, its calls, and refused requests.
 
-    With `is_within`, bounds are of calls within limits: a refused request takes longer.
+    With `is_within`, bounds are of calls within limits: a refused request takes longer. `stated`
+    are the header's bounds, if the calls' own are those of a firmware in which they hold.
     """
 
     run: Run
@@ -38,6 +39,7 @@ class Done:
     refusals: int
     first_refusal: int | None
     is_within: bool = False
+    stated: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def over(self) -> list[Call]:

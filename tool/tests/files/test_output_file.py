@@ -157,6 +157,26 @@ def test_signals_while_it_clears_away_leave_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("number", signals.ENDING_SIGNALS)
+def test_a_signal_just_before_the_rename_leaves_no_empty_file(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, handlers_kept: None
+) -> None:
+    """The name is claimed by an empty file then."""
+    out, opened = tmp_path / "out", os.open
+
+    def interrupted(path: Any, flags: int, *more: Any) -> int:
+        descriptor = opened(path, flags, *more)
+        if Path(path) == out:
+            signal.raise_signal(number)
+        return descriptor
+
+    ends = KeyboardInterrupt if number == signal.SIGINT else SystemExit
+    with pytest.raises(ends), output_file.written(out) as partial:
+        partial.write_text("whole")
+        monkeypatch.setattr(os, "open", interrupted)
+    assert (out.read_text(), [*tmp_path.iterdir()]) == ("whole", [out])
+
+
 MESSAGE_CUT_SHORT = """
 import signal, sys
 from tautochrone import cli

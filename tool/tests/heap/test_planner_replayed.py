@@ -7,6 +7,8 @@ different sizes; and a recording that is only a stand-in, to see what the search
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone.errors import TauError
+from tautochrone.machine.core_build import FASTEST
 from tautochrone.plan.file import Plan, PlanClass, plan_text
 from tautochrone.heap.planners import replayed
 from tautochrone.heap.recordings import Classes, Meter, Run, SearchEnded
@@ -21,7 +24,7 @@ from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.heap.profile import Profile, profile_of
 from tautochrone.heap.safe import safe_heap as safe_heap_of_all
 from tautochrone.replay.run import completes, safe_heap
-from testing.random_trace import FREE, MALLOC, Event, random_events, write_events
+from testing.random_trace import ALIGNED_ALLOC, FREE, MALLOC, Event, random_events, write_events
 from tool.tests.plan.plan_traces import come_and_go
 
 TABLE_2 = {
@@ -197,7 +200,7 @@ class StandIn:
         parts = tuple(self.prefix(classes, part) for part in range(1, 17))
         return Run(self.events, needs, parts)
 
-    def threshold(self, classes: Classes, guess_bytes: int = 0) -> int:
+    def threshold(self, classes: Classes, guess_bytes: int = 0, least_bytes: int = 0) -> int:
         """What it needs, if any heap has as much."""
         needs = self.needs(classes)
         return needs if needs <= self.highest_bytes else 0
@@ -219,6 +222,41 @@ def test_the_search_keeps_what_gains_and_drops_what_does_not(tmp_path: Path) -> 
 def test_a_recording_that_no_heap_holds_is_refused() -> None:
     with pytest.raises(TauError, match="no heap up to 70,000 bytes"):
         safe_heap_of_all([StandIn(frozenset(), highest_bytes=70_000)], ())
+
+
+def test_a_heap_for_others_holds_a_recording_with_alignments_too(tmp_path: Path) -> None:
+    """[PLAN-6] It is looked at where the others, or a margin, need so much: it fails at 20,640."""
+    small = [(MALLOC, slot, (28, 12)[slot % 2], 0) for slot in range(402)]
+    small += [(FREE, slot, 0, 0) for slot in range(0, 402, 2)]
+    small += [(MALLOC, 402, 108, 0), (ALIGNED_ALLOC, 403, 8, 8), (MALLOC, 404, 5280, 0)]
+    small += [(MALLOC, 405, 60, 0), (FREE, 404, 0, 0), (MALLOC, 406, 5580, 0)]
+    aligned = write_events(tmp_path / "aligned.tau", small)
+    large = write_events(tmp_path / "large.tau", [(MALLOC, 0, 19_000, 0), (MALLOC, 1, 1400, 0)])
+    own = safe_heap(aligned, "tlsf")
+    assert not completes(aligned, "tlsf", 20_640)
+    for paths, margin in (([aligned, large], 0.0), ([aligned], 0.3)):
+        wanted = Wanted(margin=margin, layout="32", build=FASTEST, pools="never")
+        plan = make_plan(paths, wanted).plan
+        assert plan.heap_bytes > 1.25 * own
+        for size in range(plan.heap_bytes, plan.heap_bytes * 5 // 4, 8):
+            assert all(completes(path, "tlsf", size) for path in paths), size
+
+
+def test_an_alignment_above_all_objects_has_a_heap(tmp_path: Path) -> None:
+    events = [(ALIGNED_ALLOC, 0, 100, 24), (MALLOC, 1, 5, 0)]
+    path = write_events(tmp_path / "t.tau", events)
+    heap_bytes = safe_heap(path, "tlsf")
+    assert 1 << 24 < heap_bytes < 3 << 24
+    assert make_plan([path], Wanted(margin=0.0, layout="32", build=FASTEST)).plan.heap_bytes
+
+
+def test_places_do_not_depend_on_the_address_of_the_arena(tmp_path: Path) -> None:
+    """[PLAN-9] At an alignment above that of a mapping, either."""
+    events = [(MALLOC, 0, 3 << 20, 0), (ALIGNED_ALLOC, 1, 100, 23), (MALLOC, 2, 100, 0)]
+    path = write_events(tmp_path / "t.tau", events)
+    code = f"from tautochrone.replay.run import safe_heap; print(safe_heap({str(path)!r}, 'tlsf'))"
+    found = {subprocess.check_output([sys.executable, "-c", code]) for _ in range(8)}
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("planner", ["replayed", "greedy"])
@@ -328,7 +366,7 @@ def test_an_interrupted_search_takes_what_was_found_for_one_recording(tmp_path: 
 class OfOtherTables(StandIn):
     """Larger heaps have other tables, with which three classes need more."""
 
-    def threshold(self, classes: Classes, guess_bytes: int = 0) -> int:
+    def threshold(self, classes: Classes, guess_bytes: int = 0, least_bytes: int = 0) -> int:
         """More than a run says."""
         return self.needs(classes) + (1500 if len(classes) > 2 else 0)
 

@@ -145,12 +145,21 @@ def test_a_plan_without_pools_says_what_to_do(tmp_path: Path) -> None:
     assert "# No pools: no pool saves anything.\n" in plan.read_text()
 
 
+def test_recordings_that_differ_widely_are_told_apart(tmp_path: Path) -> None:
+    """Their programs are named, and so is the way out of a margin that nobody wants."""
+    for name, count in (("small", 10), ("large", 100)):
+        write_events(tmp_path / f"{name}.tau", [(MALLOC, slot, 100, 0) for slot in range(count)])
+    told = tau("plan", *tmp_path.glob("*.tau")).stdout
+    assert "if no run is larger than the largest of these, give --margin 8%" in told
+    assert "--margin 8%" not in tau("plan", *tmp_path.glob("*.tau"), "--margin", "8%").stdout
+
+
 def test_fixed_input_takes_what_is_refused_as_a_bet(tmp_path: Path) -> None:
     sizes = sorted(random.Random(21).sample(range(8, 4000, 8), 18))
     path = write_events(tmp_path / "t.tau", come_and_go(21, sizes, 10, 1500))
     usual = tau("plan", path, "--json")
     advice = "(if the program always runs the same, add --fixed-input)"
-    told = rf"^left out of the search: the pools of greedy, .* {re.escape(advice)}$"
+    told = rf"^not taken: the pools of greedy, .* {re.escape(advice)}$"
     assert re.search(told, usual.stderr, re.M)
     plan = tmp_path / "plan.toml"
     fixed = tau("plan", path, "--fixed-input", "-o", plan, "--json")

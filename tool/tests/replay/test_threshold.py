@@ -20,7 +20,8 @@ from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.replay.session import Session
 from tautochrone.replay.systems.native import BUDGET, POOLS, TLSF, Arena
 from tautochrone.replay.threshold import ABOVE, Heaps, Tables, threshold
-from testing.random_trace import FREE, MALLOC, REALLOC, Event, random_events, write_events
+from testing.random_trace import ALIGNED_ALLOC, FREE, MALLOC, REALLOC, Event
+from testing.random_trace import random_events, write_events
 
 CLASSES = [(56, 3), (104, 9), (904, 2), (24, 5)]
 BORDERS_BYTES = [32 << 10, 512 << 10, 4 << 20]  # of second-level bits
@@ -189,3 +190,40 @@ def test_a_threshold_lies_behind_every_size_that_fails(
     assert threshold(heaps, guess) == found
     fails = [size for size in range(0, LIMIT, UNIT) if run(size) is None]
     assert found == 0 or max(fails) == found - UNIT
+
+
+def test_a_heap_may_need_room_for_the_rule_of_alignments(tmp_path: Path) -> None:
+    """The blocks alone would fit in 8,208 bytes."""
+    trace = OpenTrace(write_events(tmp_path / "t.tau", [(ALIGNED_ALLOC, 0, 8, 13)]))
+    with Session(trace, TLSF) as session:
+        assert session.safe_heap() == 8216
+        assert session.run(8208).fault != faults.COMPLETED
+
+
+Kinds = list[tuple[int, int, int, int]]  # least and most bytes of tables; their bytes, and blocks'
+FEW: Kinds = [(0, 1199, 0, 1000), (1200, 1240, 8, 2000), (1241, LIMIT, 16, 1000)]
+MANY: Kinds = [(0, 3999, 0, 2000), (4000, 4400, 8, 4800), (4401, 4600, 16, 3000)]
+MANY += [(4601, 5400, 24, 5500), (5401, LIMIT, 32, 3000)]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "least", "found"),
+    [(FEW, 0, 1248), (MANY, 0, 5408), (FEW, 900, 1248), (FEW, 4000, 4000), (MANY, 4200, 5408)],
+)
+def test_with_alignments_every_heap_up_to_a_quarter_more_holds(
+    kinds: Kinds, least: int, found: int
+) -> None:
+    """Also above a least heap that others need."""
+
+    @cache
+    def tables(size: int) -> Tables:
+        low, high, first, _ = next(each for each in kinds if each[0] <= size <= each[1])
+        return Tables(3, first, low, high)
+
+    def run(size: int) -> int | None:
+        needs = next(first + blocks for low, high, first, blocks in kinds if low <= size <= high)
+        return needs if needs <= size else None
+
+    heaps = Heaps(run, tables, UNIT, LIMIT, asked_bytes=64)
+    assert threshold(heaps, 3600, least) == found
+    assert None not in [run(size) for size in range(found, found * 5 // 4, UNIT)]

@@ -253,9 +253,9 @@ def command(
     build for 32-bit Arm Linux (tau record --target armhf), or translated (tau translate). A 64-bit
     program's recording is planned for its machine; with --layout 32 the plan is an estimate.
 
-    A folder stands for all *.tau in it. They must be of one program, or --only names it. The margin
-    follows from how much several recordings differ. One recording says nothing about other runs, so
-    its margin is larger.
+    A folder stands for all *.tau in it. These must be of one program, or --only names it; files
+    that you name may differ. The margin follows from how much several recordings differ. One
+    recording says nothing about other runs, so its margin is larger.
 
     With recordings of accesses, the plan also states the frames that a heap on pages reserves.
     Ctrl-C ends a long search, and the best plan so far is written; a second one writes nothing.

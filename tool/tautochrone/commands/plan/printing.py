@@ -13,6 +13,7 @@ from tautochrone.console import output
 from tautochrone.plan import again, sizes
 from tautochrone.plan.file import BANDS, CLASSES_MAX
 from tautochrone.heap import pools
+from tautochrone.heap.margin import SPREAD
 from tautochrone.plan.sections import section_named
 from tautochrone.trace.folder import SUFFIX
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tautochrone.trace.ending import Ending
 
 NAMES_SHOWN_MAX = 4
+WIDE_MARGIN = 0.5  # of recordings that differ so much, one is probably the largest that there is
 # What optimal_within of a plan file is, for a formula planner and for the planner `replayed`.
 OPTIMAL_WITHIN = (
     "optimal_within: the most by which other pools exceed these in the paper's formula.",
@@ -44,7 +46,7 @@ def note_search(made: Made) -> None:
             names[start.refused].append(start.name)
     for refused, those in names.items():
         output.note(
-            f"left out of the search: the pools of {_listed(those)}, {refused}"
+            f"not taken: the pools of {_listed(those)}, {refused}"
             " (if the program always runs the same, add --fixed-input)"
         )
 
@@ -219,8 +221,10 @@ def _recorded(traces: Sequence[PlanTrace]) -> str:
         return f"{one.name}: {one.events:,} events, {one.peak_live_bytes:,} bytes live at the peak"
     events = [trace.events for trace in traces]
     peaks = [trace.peak_live_bytes for trace in traces]
+    programs = sorted({trace.program for trace in traces if trace.program})
+    of = f" of {', '.join(programs)}" if len(programs) > 1 else ""
     return (
-        f"{len(traces)} recordings: {output.span(events)} events,"
+        f"{len(traces)} recordings{of}: {output.span(events)} events,"
         f" {output.span(peaks)} bytes live at the peak"
     )
 
@@ -245,6 +249,8 @@ def _runs_text(made: Made) -> Iterator[str]:
         if planned.least == planned.most and plain.least == plain.most:
             yield "all runs need the same: they say nothing about runs with other inputs"
     yield made.margin.text()
+    if spread is not None and made.margin.source == SPREAD and made.plan.margin > WIDE_MARGIN:
+        yield "if no run is larger than the largest of these, give --margin 8%"
 
 
 def show(
