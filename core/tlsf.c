@@ -502,6 +502,7 @@ bool tau_tlsf_invariants_hold_locked(const struct tau_tlsf *heap) {
             return false;
         }
     }
-    return fields->used_bytes <= tlsf_capacity_bytes(heap) &&
+    return fields->untouched_bytes <= fields->wilderness_bytes &&
+           fields->used_bytes <= tlsf_capacity_bytes(heap) &&
            fields->peak_used_bytes <= tlsf_capacity_bytes(heap);
 }
