@@ -32,14 +32,15 @@ def page_of(path: str, program: str) -> Page:
     """A page with a program of ours in place of its dots, and with recordings of other days."""
     source, nano = source_of(program), shlex.join(LIBRARIES["nano"])
     board = f"{FIRMWARE / 'board.c'} -T {FIRMWARE / 'board.ld'}"
-    target = f"-mcpu=cortex-m4 -mthumb -Os {nano} {source} {board}"
+    own = f"{nano} {source} {board}"
     days = "".join(
         f"{shlex.join(QEMU_ARM)} -semihosting-config enable=on,target=native,arg=a,arg={seed}"
         f" -kernel firmware.elf\ntau import capture.bin -o {name}\n"
         for name, seed in DAYS.items()
     )
     instead = {
-        "-mcpu=cortex-m4 -mthumb -Os …": target,
+        "-mcpu=cortex-m4 -mthumb -Os …": f"-mcpu=cortex-m4 -mthumb -Os {own}",
+        "tau/core/budget.c …": f"tau/core/budget.c {own}",
         "-g …": f"-g -Os {source}",
         "--its arguments": "1",
         "tau plan monday.tau": f"{days}tau plan monday.tau",
