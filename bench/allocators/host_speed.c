@@ -56,43 +56,11 @@ static void tlsf_begin(void) {
     tlsf = tau_tlsf_init(tlsf_memory, heap_bytes, 0);
 }
 
-static void *tlsf_malloc(size_t size_bytes) {
-    return tau_tlsf_malloc(tlsf, size_bytes);
-}
-
-static void *tlsf_aligned_alloc(size_t alignment, size_t size_bytes) {
-    return tau_tlsf_aligned_alloc(tlsf, alignment, size_bytes);
-}
-
-static void *tlsf_realloc(void *pointer, size_t size_bytes) {
-    return tau_tlsf_realloc(tlsf, pointer, size_bytes);
-}
-
-static void tlsf_free(void *pointer) {
-    (void)tau_tlsf_free(tlsf, pointer);
-}
-
 static void budget_begin(void) {
     if (tau_budget_init(&budget, budget_memory, heap_bytes, sizes + bands_count,
                         sizes_count - bands_count) != TAU_OK) {
         fail("no heap for these classes");
     }
-}
-
-static void *budget_malloc(size_t size_bytes) {
-    return tau_budget_malloc(budget, size_bytes);
-}
-
-static void *budget_aligned_alloc(size_t alignment, size_t size_bytes) {
-    return tau_budget_aligned_alloc(budget, alignment, size_bytes);
-}
-
-static void *budget_realloc(void *pointer, size_t size_bytes) {
-    return tau_budget_realloc(budget, pointer, size_bytes);
-}
-
-static void budget_free(void *pointer) {
-    (void)tau_budget_free(budget, pointer);
 }
 
 static void pools_begin(void) {
@@ -102,21 +70,23 @@ static void pools_begin(void) {
     }
 }
 
-static void *pools_malloc(size_t size_bytes) {
-    return tau_pools_malloc(pools, size_bytes);
-}
-
-static void *pools_aligned_alloc(size_t alignment, size_t size_bytes) {
-    return tau_pools_aligned_alloc(pools, alignment, size_bytes);
-}
-
-static void *pools_realloc(void *pointer, size_t size_bytes) {
-    return tau_pools_realloc(pools, pointer, size_bytes);
-}
-
-static void pools_free(void *pointer) {
-    (void)tau_pools_free(pools, pointer);
-}
+// The calls of one of our heaps, as the table has them.
+#define CALLS_OF(heap)                                                                             \
+    static void *heap##_malloc(size_t size_bytes) {                                                \
+        return tau_##heap##_malloc(heap, size_bytes);                                              \
+    }                                                                                              \
+    static void *heap##_aligned_alloc(size_t alignment, size_t size_bytes) {                       \
+        return tau_##heap##_aligned_alloc(heap, alignment, size_bytes);                            \
+    }                                                                                              \
+    static void *heap##_realloc(void *pointer, size_t size_bytes) {                                \
+        return tau_##heap##_realloc(heap, pointer, size_bytes);                                    \
+    }                                                                                              \
+    static void heap##_free(void *pointer) {                                                       \
+        (void)tau_##heap##_free(heap, pointer);                                                    \
+    }
+CALLS_OF(tlsf)
+CALLS_OF(budget)
+CALLS_OF(pools)
 
 static void peer_begin(void) {
 }

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.commands.plan import printing
 from tautochrone.console.output import percent
 from tautochrone.heap.recordings import ReplayedRecording
 from tautochrone.heap.safe import safe_heap
-from tautochrone.plan.file import Plan, load_plan
+from tautochrone.plan.file import Plan, PlanTrace, load_plan
 from tautochrone.replay.run import completes
 from testing.command import tau, tau_started
 from testing.random_trace import FREE, MALLOC, write_events
@@ -152,6 +153,9 @@ def test_recordings_that_differ_widely_are_told_apart(tmp_path: Path) -> None:
     told = tau("plan", *tmp_path.glob("*.tau")).stdout
     assert "if no run is larger than the largest of these, give --margin 8%" in told
     assert "--margin 8%" not in tau("plan", *tmp_path.glob("*.tau"), "--margin", "8%").stdout
+    runs = {name: PlanTrace("x.tau", "", 7, 9, program=name) for name in ("lists", "leak")}
+    assert printing._recorded([*runs.values()]).startswith("2 recordings of leak, lists: 7 events")
+    assert printing._recorded([runs["leak"]] * 2).startswith("2 recordings: 7 events")
 
 
 def test_fixed_input_takes_what_is_refused_as_a_bet(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tautochrone.console import output
 from tautochrone.plan import again, sizes
 from tautochrone.plan.file import BANDS, CLASSES_MAX
 from tautochrone.heap import pools
-from tautochrone.heap.margin import SPREAD
+from tautochrone.heap.margin import DEFAULT, SPREAD
 from tautochrone.plan.sections import section_named
 from tautochrone.trace.folder import SUFFIX
 
@@ -250,7 +250,7 @@ def _runs_text(made: Made) -> Iterator[str]:
             yield "all runs need the same: they say nothing about runs with other inputs"
     yield made.margin.text()
     if spread is not None and made.margin.source == SPREAD and made.plan.margin > WIDE_MARGIN:
-        yield "if no run is larger than the largest of these, give --margin 8%"
+        yield f"if no run is larger than the largest of these, give --margin {DEFAULT:.0%}"
 
 
 def show(
