@@ -128,3 +128,17 @@ def test_the_environment_is_as_long_as_when_recorded(
     found = json.loads(run(*words, options=("--plan", plan(4_000_000))).stdout)
     assert found == recorded
     assert {"LD_PRELOAD", "TAU_PRELOAD"} <= {name for name, _ in found}
+
+
+def test_a_plan_with_a_large_alignment_holds_wherever_the_system_maps(
+    build: Build, tau: Tau, run: RunProgram, tmp_path: Path
+) -> None:
+    """[RUN-1] The heap starts at a multiple of it, so offsets are those of the replay."""
+    program, trace, made = build("runtime_aligned"), tmp_path / "t.tau", tmp_path / "p.toml"
+    assert tau("record", "-o", trace, "--", program).returncode == 0
+    words = ("--layout", "host", "--margin", "0%", "--pools", "never")
+    assert tau("plan", trace, *words, "-o", made).returncode == 0
+    assert load_plan(made).alignment_bytes == 1 << 23
+    for _ in range(8):
+        done = run(program, options=("--plan", made, "--strict"))
+        assert (done.status, done.document["refusals"]) == (0, 0), done.stderr

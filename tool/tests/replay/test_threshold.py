@@ -207,11 +207,17 @@ MANY += [(4601, 5400, 24, 5500), (5401, LIMIT, 32, 3000)]
 
 
 @pytest.mark.parametrize(
-    ("kinds", "least", "found"),
-    [(FEW, 0, 1248), (MANY, 0, 5408), (FEW, 900, 1248), (FEW, 4000, 4000), (MANY, 4200, 5408)],
+    ("kinds", "guess", "least", "found"),
+    [
+        (FEW, 1000, 0, 1248),
+        (FEW, 3600, 900, 1248),
+        (FEW, 1000, 4000, 4000),
+        (MANY, 3600, 0, 5408),
+        (MANY, 1000, 4200, 5408),
+    ],
 )
 def test_with_alignments_every_heap_up_to_a_quarter_more_holds(
-    kinds: Kinds, least: int, found: int
+    kinds: Kinds, guess: int, least: int, found: int
 ) -> None:
     """Also above a least heap that others need."""
 
@@ -225,5 +231,5 @@ def test_with_alignments_every_heap_up_to_a_quarter_more_holds(
         return needs if needs <= size else None
 
     heaps = Heaps(run, tables, UNIT, LIMIT, asked_bytes=64)
-    assert threshold(heaps, 3600, least) == found
+    assert threshold(heaps, guess, least) == found
     assert None not in [run(size) for size in range(found, found * 5 // 4, UNIT)]
